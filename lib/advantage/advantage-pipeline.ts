@@ -4,7 +4,7 @@ import { needFloats, optionalFloats, optionalMask } from "../core/arrays";
 import type { Collective, CollectiveOption } from "../core/collective";
 import type { FloatArray, FloatDType } from "../core/dtype";
 import { asFloat, widestFloat } from "../core/float-arrays";
-import { argumentError } from "../core/errors";
+import { optionError } from "../core/errors";
 import { groupingOf, type GroupLayout, namesGroups, needGroups } from "../core/groups";
 import { needFlag, needNumber, needWord } from "../core/option-checks";
 import { concatenated, gatherRagged } from "../core/row-partials";
@@ -142,8 +142,7 @@ function shapeRewards(
   const { shaping } = needStage(op, estimator);
   const done = needFlag(op, "shapeGroups", shapeGroups ?? true) === 0;
   if (namesGroups({ groups, groupOffsets }) && (done || shaping === "refuse"))
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
+    throw optionError(
       op,
       "groups",
       groups ?? groupOffsets,

@@ -10,7 +10,7 @@ import {
 import type { CollectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
 import { floatDType } from "../core/float-arrays";
-import { argumentError } from "../core/errors";
+import { optionError, rangeError } from "../core/errors";
 import { type GroupLabels, needGroups } from "../core/groups";
 import { needNumber } from "../core/option-checks";
 import type { RowLayout } from "../core/row-layout";
@@ -72,13 +72,7 @@ export function lambdaGrpoAdvantage(
   const powers = (normalizeItems(op, lengths, { epsilon, backend, collective }).normalized as Float64Array).map(
     (z, b) => {
       if (1 + r * z > 0) return (1 + r * z) ** lambda;
-      throw argumentError(
-        "ERR_SURPRISAL_RANGE",
-        op,
-        "lengthScale",
-        r,
-        `less: 1 + lengthScale·z is ${1 + r * z} at row ${b}`,
-      );
+      throw rangeError(op, "lengthScale", r, `less: 1 + lengthScale·z is ${1 + r * z} at row ${b}`);
     },
   );
   const shares = groupSoftmax(powers, { ...grouping, backend, collective }) as Float64Array;
@@ -174,7 +168,7 @@ function needNumbers(op: string, roles: ArrayLike<string | number>): Float64Arra
   const numbers = Float64Array.from(roles, Number);
   const bad = numbers.findIndex((role) => !Number.isFinite(role));
   if (bad < 0) return numbers;
-  throw argumentError("ERR_SURPRISAL_OPTION", op, `roles[${bad}]`, roles[bad], "a number, since ranks share it");
+  throw optionError(op, `roles[${bad}]`, roles[bad], "a number, since ranks share it");
 }
 
 export interface OpdBatch extends RowLayout {

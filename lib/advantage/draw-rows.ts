@@ -1,7 +1,7 @@
 // Rows drawn with replacement, each as often as its weight says.
 import { needFloats } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
-import { argumentError } from "../core/errors";
+import { optionError, valueError } from "../core/errors";
 import { needNumber } from "../core/option-checks";
 
 export interface DrawRowsOptions {
@@ -30,22 +30,19 @@ export function drawRows(weights: FloatArray, options: DrawRowsOptions): Int32Ar
   const given = needFloats(op, "weights", weights, length, "its own length");
   const count = needNumber(op, "count", options.count ?? length, { min: 0, integer: true });
   const { random } = options;
-  if (typeof random !== "function")
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "random", random, "a function that gives numbers in [0, 1)");
+  if (typeof random !== "function") throw optionError(op, "random", random, "a function that gives numbers in [0, 1)");
   const sums = new Float64Array(length);
   let total = 0;
   given.forEach((weight, i) => {
-    if (!(weight >= 0 && weight < Infinity))
-      throw argumentError("ERR_SURPRISAL_VALUE", op, `weights[${i}]`, weight, "a finite number >= 0");
+    if (!(weight >= 0 && weight < Infinity)) throw valueError(op, `weights[${i}]`, weight, "a finite number >= 0");
     total += weight;
     sums[i] = total;
   });
   if (count > 0 && !(total > 0 && total < Infinity))
-    throw argumentError("ERR_SURPRISAL_VALUE", op, "the sum of weights", total, "a finite number > 0");
+    throw valueError(op, "the sum of weights", total, "a finite number > 0");
   return Int32Array.from({ length: count }, (_, k) => {
     const u = random();
-    if (!(u >= 0 && u < 1))
-      throw argumentError("ERR_SURPRISAL_VALUE", op, `random() of draw ${k}`, u, "a number in [0, 1)");
+    if (!(u >= 0 && u < 1)) throw valueError(op, `random() of draw ${k}`, u, "a number in [0, 1)");
     return firstAbove(sums, Math.min(u * total, below(total)));
   });
 }

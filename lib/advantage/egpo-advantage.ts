@@ -4,7 +4,7 @@ import { needFloats, optionalMask } from "../core/arrays";
 import type { CollectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
 import { widestFloat } from "../core/float-arrays";
-import { argumentError } from "../core/errors";
+import { optionError } from "../core/errors";
 import { needNumber, needWord } from "../core/option-checks";
 import { gatherRowPartials } from "../core/row-partials";
 import type { TokenIds } from "../core/arrays";
@@ -83,13 +83,7 @@ function entropyMaskOf(
   if (options.mode === "joint")
     return mask ? Uint8Array.from(mask, (flag) => (flag !== 0 ? 1 : 0)) : new Uint8Array(rows.n).fill(1);
   if (batch.tokens === undefined)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "tokens",
-      undefined,
-      'token ids, which modes "answer" and "thinking" look at',
-    );
+    throw optionError(op, "tokens", undefined, 'token ids, which modes "answer" and "thinking" look at');
   const { mode, thinkStart, thinkEnd, unclosedThinking, maskedTags, backend } = options;
   return splitResponse(op, batch.tokens, {
     ...layout,
@@ -190,13 +184,7 @@ export function egpoAdvantage(batch: EgpoBatch, options: EgpoAdvantageOptions = 
   const checked = needRewardedBatch(op, batch, "read");
   const { rows, layout, grouping } = checked;
   if ((batch.oldLogProbs === undefined) === (batch.entropies === undefined))
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "oldLogProbs",
-      batch.oldLogProbs,
-      "either oldLogProbs or entropies, not both",
-    );
+    throw optionError(op, "oldLogProbs", batch.oldLogProbs, "either oldLogProbs or entropies, not both");
   const source = batch.oldLogProbs === undefined ? "entropies" : "oldLogProbs";
   const values = needFloats(op, source, batch[source], rows.n, rows.meaning);
   const entropyMask = entropyMaskOf(op, batch, checked, resolved);

@@ -3,7 +3,7 @@ import type { BackendOption } from "../backend/select";
 import { needFloats, optionalMask, refuseOverlap } from "../core/arrays";
 import type { CollectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
-import { argumentError, SurprisalError } from "../core/errors";
+import { optionError, SurprisalError } from "../core/errors";
 import { needWord } from "../core/option-checks";
 import { checkTogether } from "../core/row-partials";
 import { type GroupLayout, needGroups } from "../core/groups";
@@ -99,7 +99,7 @@ export type DeviceEmpgAdvantageResult = Omit<OnDevice<EmpgAdvantageResult>, "spa
 function keptLengths(op: string, { B, T }: Rows, mask: Uint8Array): Int32Array {
   if (DeviceArray.is(mask)) {
     const want = "the valid tokens of each row, which nobody counts under a mask on a device";
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "lengths", undefined, want);
+    throw optionError(op, "lengths", undefined, want);
   }
   return Int32Array.from({ length: B }, (_, b) => {
     let length = T;
@@ -140,8 +140,7 @@ function givenAdvantages(
   const { advantages, rewards, mask } = batch;
   const forms = [advantages, batch.rowAdvantages, rewards].filter((form) => form !== undefined);
   if (forms.length !== 1)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
+    throw optionError(
       op,
       "advantages",
       advantages,

@@ -85,6 +85,8 @@ const outcomeReads = {
 const tokenReads = { tokenRewards: "need", mask: "take" } as const;
 /** Rewards of rows, else of their tokens. */
 const scored = ["rewards", "tokenRewards"] as const;
+/** What most estimators of one advantage a row have in common. */
+const outcome = { answers: "row", reads: outcomeReads, oneOf: [scored] } as const;
 
 const RECIPES = "../recipes";
 
@@ -103,9 +105,7 @@ const ESTIMATORS = {
     ...estimator(grpoAdvantage, {
       about: "scores centred and scaled within their group: GRPO, Dr. GRPO",
       page: "grpo",
-      answers: "row",
-      reads: outcomeReads,
-      oneOf: [scored],
+      ...outcome,
       options: {
         center: { mean: true, leaveOneOut: true, runnerUp: true, none: true },
         scale,
@@ -122,18 +122,14 @@ const ESTIMATORS = {
   passAtK: estimator(passAtKAdvantage, {
     about: "the lead of the best of a group over the second best",
     page: "outcome",
-    answers: "row",
-    reads: outcomeReads,
-    oneOf: [scored],
+    ...outcome,
     options: { scale, epsilon: "number", nan, scoreOver },
   }),
   rloo: {
     ...estimator(rlooAdvantage, {
       about: "scores less the mean of the others",
       page: "outcome",
-      answers: "row",
-      reads: outcomeReads,
-      oneOf: [scored],
+      ...outcome,
       options: { singleton, nan, scoreOver },
     }),
     pipeline: returnsStage({ center: "leaveOneOut", scale: "none" }, false),
@@ -173,9 +169,8 @@ const ESTIMATORS = {
     ...estimator(reinforcePlusPlusBaselineAdvantage, {
       about: "scores less the mean of their group, whitened over tokens",
       page: "outcome",
+      ...outcome,
       answers: "token",
-      reads: outcomeReads,
-      oneOf: [scored],
       options: { singleton, nan, whitening: "json", scoreOver },
     }),
     pipeline: returnsStage({ center: "mean", scale: "none" }, true),
@@ -190,17 +185,14 @@ const ESTIMATORS = {
   opo: estimator(opoAdvantage, {
     about: "scores less a baseline that counts rollouts by their length",
     page: "outcome",
+    ...outcome,
     answers: "token",
-    reads: outcomeReads,
-    oneOf: [scored],
     options: { singleton, nan, scoreOver },
   }),
   gpg: estimator(gpgAdvantage, {
     about: "centred scores, stretched by the share of rollouts that have one",
     page: "outcome",
-    answers: "row",
-    reads: outcomeReads,
-    oneOf: [scored],
+    ...outcome,
     options: { normalizer: "number", singleton, nan, scoreOver },
   }),
   optimalTokenBaseline: estimator(optimalTokenBaselineAdvantage, {
@@ -392,17 +384,13 @@ const ESTIMATORS = {
   maxRl: estimator(maxRlAdvantage, {
     about: "centred scores over the mean of their group: MaxRL",
     page: RECIPES,
-    answers: "row",
-    reads: outcomeReads,
-    oneOf: [scored],
+    ...outcome,
     options: { scale: { mean: true, signedMean: true }, epsilon: "number", singleton, nan, scoreOver },
   }),
   lambdaGrpo: estimator(lambdaGrpoAdvantage, {
     about: "grpo with a learnt preference for the length of responses: λ-GRPO",
     page: RECIPES,
-    answers: "row",
-    reads: outcomeReads,
-    oneOf: [scored],
+    ...outcome,
     options: { lambda: "number", lengthScale: "number", epsilon: "number", scoreOver },
   }),
   treePo: estimator(treePoAdvantage, {

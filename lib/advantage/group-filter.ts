@@ -1,7 +1,7 @@
 // Which groups of rollouts teach something: what curricula and dynamic sampling ask.
 import { needFloats, optionalMask } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
-import { argumentError } from "../core/errors";
+import { optionError } from "../core/errors";
 import { type GroupLayout, needGroups, type NamedGroups } from "../core/groups";
 import { needNumber } from "../core/option-checks";
 
@@ -30,7 +30,7 @@ export interface GroupFilterResult {
 function needRange(op: string, name: string, range: Range | undefined): Range | null {
   if (range === undefined) return null;
   if (!Array.isArray(range) || !(range[0] <= range[1]))
-    throw argumentError("ERR_SURPRISAL_OPTION", op, name, range, "[low, high] with low <= high");
+    throw optionError(op, name, range, "[low, high] with low <= high");
   return range;
 }
 

@@ -4,7 +4,7 @@ import { needFloats, optionalMask } from "../core/arrays";
 import type { Collective, CollectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
 import { asFloat, floatDType } from "../core/float-arrays";
-import { argumentError } from "../core/errors";
+import { optionError, shapeError } from "../core/errors";
 import { type GroupLayout, needGroups, type NamedGroups } from "../core/groups";
 import { needNumber, needWord } from "../core/option-checks";
 import { needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../core/row-layout";
@@ -85,10 +85,8 @@ export function compareInGroups(
   const given = needFloats(op, "rewards", rewards, B, "one per row");
   const groups = needGroups(op, options, B);
   const rows = options.shape || options.offsets ? needRows(op, options) : null;
-  if (rows && rows.B !== B)
-    throw argumentError("ERR_SURPRISAL_SHAPE", op, "the number of rows", rows.B, `${B}, as many as rewards`);
-  if (!rows && options.mask)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "mask", options.mask, "shape or offsets beside it");
+  if (rows && rows.B !== B) throw shapeError(op, "the number of rows", rows.B, `${B}, as many as rewards`);
+  if (!rows && options.mask) throw optionError(op, "mask", options.mask, "shape or offsets beside it");
   const mask = rows && optionalMask(op, "mask", options.mask, rows.n, rows.meaning);
 
   const { normalized, stds, counts, groupIds } = normalizeItems(

@@ -1,7 +1,7 @@
 // λ of generalized advantage estimation by how long a row is.
 import { needFloats } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
-import { argumentError } from "../core/errors";
+import { optionError } from "../core/errors";
 import { needNumber } from "../core/option-checks";
 
 /** Give one of the two. */
@@ -23,8 +23,7 @@ export interface LambdaOfLengthOptions {
 export function lambdaOfLength(lengths: FloatArray, options: LambdaOfLengthOptions): Float64Array {
   const op = "lambdaOfLength";
   const { alpha, share } = options;
-  if ((alpha === undefined) === (share === undefined))
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "alpha", alpha, "either alpha or share");
+  if ((alpha === undefined) === (share === undefined)) throw optionError(op, "alpha", alpha, "either alpha or share");
   const given = needFloats(op, "lengths", lengths, (lengths as FloatArray | undefined)?.length ?? 0, "one per row");
   const above = { min: 0, above: true } as const;
   if (alpha !== undefined) {

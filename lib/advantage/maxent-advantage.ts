@@ -4,7 +4,7 @@ import { needFloats } from "../core/arrays";
 import type { CollectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
 import { floatDType } from "../core/float-arrays";
-import { argumentError } from "../core/errors";
+import { optionError } from "../core/errors";
 import { needGroups } from "../core/groups";
 import { needFlag, needNumber } from "../core/option-checks";
 import { moments } from "../ops/reduce";
@@ -101,13 +101,7 @@ export function maxentAdvantage(batch: MaxentBatch, options: MaxentAdvantageOpti
 
   const referenceOf = (): Float64Array => {
     if (batch.referenceLogProbs === undefined)
-      throw argumentError(
-        "ERR_SURPRISAL_OPTION",
-        op,
-        "referenceLogProbs",
-        undefined,
-        "one log-prob per token; or beta 0",
-      );
+      throw optionError(op, "referenceLogProbs", undefined, "one log-prob per token; or beta 0");
     const logProbs = needFloats(op, "referenceLogProbs", batch.referenceLogProbs, rows.n, rows.meaning);
     if (!perToken) return rowSums(op, logProbs, rows, mask, options.backend);
     const where = { ...layout, mask: mask ?? undefined, backend: options.backend };

@@ -5,7 +5,7 @@ import type { FloatArray } from "../core/dtype";
 import { floatDType } from "../core/float-arrays";
 import { type GroupLabels, type Groups, groupsByLabel, needGroups } from "../core/groups";
 import { needInt32 } from "../core/arrays";
-import { argumentError } from "../core/errors";
+import { optionError } from "../core/errors";
 import { keptPerRow } from "../ops/reduce/count-kept";
 import { needWord } from "../core/option-checks";
 import type { GroupConventions, GroupNormalizeOptions, GroupNormalizeResult } from "../ops/group";
@@ -72,7 +72,7 @@ export interface ScoredBatch {
 function lastOutputs(op: string, { sessions, outputs }: OutcomeBatch, B: number): Int32Array | null {
   if (sessions === undefined && outputs === undefined) return null;
   if (sessions === undefined || outputs === undefined)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "sessions", sessions, "sessions and outputs, or neither");
+    throw optionError(op, "sessions", sessions, "sessions and outputs, or neither");
   const { ids, G } = groupsByLabel(op, "sessions", sessions, B);
   const numbers = needInt32(op, "outputs", outputs, B, "one per row");
   const last = new Int32Array(G).fill(-1);

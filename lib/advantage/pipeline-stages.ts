@@ -4,7 +4,7 @@ import { needFloats } from "../core/arrays";
 import type { CollectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
 import { asFloat } from "../core/float-arrays";
-import { argumentError } from "../core/errors";
+import { optionError } from "../core/errors";
 import { needNumber } from "../core/option-checks";
 import type { RowLayout, Rows } from "../core/row-layout";
 import type { GroupConventions } from "../ops/group";
@@ -49,8 +49,7 @@ export interface PipelineStage {
 }
 
 function needTokens(op: string, name: "tokenRewards" | "values", { rows, ...batch }: StageBatch): FloatArray {
-  if (batch[name] === undefined)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, name, undefined, "an array, which this estimator reads");
+  if (batch[name] === undefined) throw optionError(op, name, undefined, "an array, which this estimator reads");
   return asFloat(needFloats(op, name, batch[name], rows.n, rows.meaning), "float64");
 }
 

@@ -4,7 +4,7 @@ import { needFloats, needIds, optionalMask, type TokenIds } from "../core/arrays
 import type { CollectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
 import { asFloat, widestFloat } from "../core/float-arrays";
-import { argumentError } from "../core/errors";
+import { optionError } from "../core/errors";
 import { needNumber, needWord } from "../core/option-checks";
 import { layoutOf, needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../core/row-layout";
 import { groupPlace } from "../ops/group";
@@ -85,10 +85,9 @@ function withOneMore(rows: Rows, mask: Uint8Array | null): Uint8Array {
 }
 
 function endsMissing(op: string, rows: Rows, batch: PpoBatch, endToken: number | undefined): Uint8Array {
-  if (endToken === undefined)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "endToken", endToken, "an id where there is a missingEndPenalty");
+  if (endToken === undefined) throw optionError(op, "endToken", endToken, "an id where there is a missingEndPenalty");
   if (batch.tokens === undefined)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "tokens", batch.tokens, "ids where there is a missingEndPenalty");
+    throw optionError(op, "tokens", batch.tokens, "ids where there is a missingEndPenalty");
   const ids = needIds(op, "tokens", batch.tokens, rows.n, rows.meaning);
   return Uint8Array.from({ length: rows.B }, (_, b) =>
     ids.subarray(rowBegin(rows, b), rowEnd(rows, b)).includes(endToken) ? 0 : 1,

@@ -1,5 +1,5 @@
 // Bounds of a reward.
-import { argumentError } from "../core/errors";
+import { optionError } from "../core/errors";
 
 /** Smallest and largest reward. Where they are the wrong way round every reward becomes the second, as in torch.clamp. */
 export type RewardClip = readonly [low: number, high: number];
@@ -17,6 +17,6 @@ export function needRewardClip(op: string, range: RewardClip | undefined): Rewar
     Number.isNaN(low) ||
     Number.isNaN(high)
   )
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "rewardClip", range, "[low, high], two numbers");
+    throw optionError(op, "rewardClip", range, "[low, high], two numbers");
   return [low, high];
 }

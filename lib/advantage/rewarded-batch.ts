@@ -2,7 +2,7 @@
 import type { BackendOption } from "../backend/select";
 import { needFloats, optionalMask } from "../core/arrays";
 import type { FloatArray, FloatDType } from "../core/dtype";
-import { argumentError } from "../core/errors";
+import { optionError, shapeError } from "../core/errors";
 import { type GroupLayout, groupingOf, type NamedGroups, namesGroups, needGroups } from "../core/groups";
 import { layoutOfRows, needRows, type RowLayout, type Rows } from "../core/row-layout";
 import { broadcastRows } from "../ops/group/broadcast";
@@ -42,8 +42,7 @@ export interface CheckedRewards {
 export function needRowsOf(op: string, batch: RowLayout, B: number): Rows {
   if (batch.shape === undefined && batch.offsets === undefined) return needRows(op, { shape: [B, 1] });
   const rows = needRows(op, batch);
-  if (rows.B !== B)
-    throw argumentError("ERR_SURPRISAL_SHAPE", op, "the number of rows", rows.B, `${B}, as many as rewards`);
+  if (rows.B !== B) throw shapeError(op, "the number of rows", rows.B, `${B}, as many as rewards`);
   return rows;
 }
 
@@ -51,13 +50,7 @@ export function needRowsOf(op: string, batch: RowLayout, B: number): Rows {
 export function needRewardedBatch(op: string, batch: RewardedBatch, tokens: "read" | "unread"): CheckedRewards {
   const { rewards, tokenRewards } = batch;
   if ((rewards === undefined) === (tokenRewards === undefined))
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "rewards",
-      rewards,
-      "either rewards (per row) or tokenRewards, not both",
-    );
+    throw optionError(op, "rewards", rewards, "either rewards (per row) or tokenRewards, not both");
   const rows =
     tokens === "read" || rewards === undefined ? needRows(op, batch) : needRowsOf(op, batch, countOf(rewards));
   if (namesGroups(batch)) needGroups(op, batch, rows.B);

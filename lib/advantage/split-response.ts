@@ -1,7 +1,7 @@
 // Which response tokens are the answer and which the thinking before it, for the functions that need the mask.
 import type { BackendOption } from "../backend/select";
 import { needIds, optionalMask } from "../core/arrays";
-import { argumentError } from "../core/errors";
+import { optionError } from "../core/errors";
 import { needNumber, needWord } from "../core/option-checks";
 import { offsetsOf } from "../core/packed-rows";
 import { needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../core/row-layout";
@@ -109,13 +109,7 @@ function firstTags(
 
 function needTag(op: string, { mode, thinkEnd }: SplitOptions): void {
   if (thinkEnd === undefined && mode !== "joint")
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "thinkEnd",
-      thinkEnd,
-      "an id, an id sequence, alternatives, or null for no such tag",
-    );
+    throw optionError(op, "thinkEnd", thinkEnd, "an id, an id sequence, alternatives, or null for no such tag");
 }
 
 /** As answerThinkingMask, in the name of the public function `op`. */
@@ -127,13 +121,7 @@ export function splitResponse(op: string, given: TokenIds, options: SplitOptions
   const readMasked = needWord(op, "maskedTags", options.maskedTags ?? "skip", MASKED_TAGS) === 1;
   const promptLength = needNumber(op, "promptLength", options.promptLength ?? 0, { min: 0, integer: true });
   if (promptLength > 0 && rows.offsets)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "promptLength",
-      promptLength,
-      "0 for packed rows, which hold the response only",
-    );
+    throw optionError(op, "promptLength", promptLength, "0 for packed rows, which hold the response only");
   const length = rows.n + rows.B * promptLength;
   const ids = needIds(op, "tokens", given, length, promptLength > 0 ? "rows * (promptLength + tokens)" : rows.meaning);
   needTag(op, options);

@@ -2,7 +2,7 @@
 import type { BackendOption } from "../backend/select";
 import { needFloats } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
-import { argumentError } from "../core/errors";
+import { shapeError } from "../core/errors";
 import { needNumber } from "../core/option-checks";
 import { affine, moments } from "../ops/reduce";
 
@@ -24,20 +24,13 @@ export function needRewardColumns(
   weights: ArrayLike<number> | undefined,
 ): CheckedColumns {
   const given: readonly unknown[] = Array.isArray(rewards) ? rewards : [rewards];
-  if (given.length === 0)
-    throw argumentError("ERR_SURPRISAL_SHAPE", op, "rewards", rewards, "one array for each reward function");
+  if (given.length === 0) throw shapeError(op, "rewards", rewards, "one array for each reward function");
   const name = (f: number): string => (Array.isArray(rewards) ? `rewards[${f}]` : "rewards");
   const first = given[0];
   const B = ArrayBuffer.isView(first) ? (first as FloatArray).length : 0;
   const columns = given.map((column, f) => needFloats(op, name(f), column, B, "one per row"));
   if (weights !== undefined && weights.length !== columns.length)
-    throw argumentError(
-      "ERR_SURPRISAL_SHAPE",
-      op,
-      "weights.length",
-      weights.length,
-      `${columns.length}, one for each reward function`,
-    );
+    throw shapeError(op, "weights.length", weights.length, `${columns.length}, one for each reward function`);
   return {
     columns,
     weights: columns.map((_, f) => needNumber(op, `weights[${f}]`, weights ? weights[f] : 1)),

@@ -1,5 +1,5 @@
 // Reading what somebody asks for: a backend by name, "auto", or several names in order of preference.
-import { argumentError, SurprisalError } from "../core/errors";
+import { optionError, SurprisalError } from "../core/errors";
 import { type Backend, BACKEND_NAMES, type BackendChoice, type BackendName, type BackendPreference } from "./backend";
 import { type BackendStatus, probe } from "./probe";
 
@@ -14,7 +14,7 @@ function isName(value: unknown): value is BackendName {
 export function needPreference(op: string, name: string, value: unknown): BackendPreference {
   if (Array.isArray(value) && value.length > 0 && value.every(isName)) return value;
   if (CHOICES.includes(value as BackendChoice)) return value as BackendChoice;
-  throw argumentError("ERR_SURPRISAL_OPTION", op, name, value, WANT);
+  throw optionError(op, name, value, WANT);
 }
 
 /** One name, or several between commas, as an environment variable has them. */

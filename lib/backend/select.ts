@@ -1,7 +1,7 @@
 // Which backend runs a call: the call's own choice, else configure(), else SURPRISAL_BACKEND, else the rule of `auto`.
 import type { ArenaOption } from "../core/arena";
 import { needNumber } from "../core/option-checks";
-import { argumentError } from "../core/errors";
+import { optionError } from "../core/errors";
 import { type Backend, BACKEND_NAMES, type BackendName, type BackendPreference } from "./backend";
 import { configureWarnings, warning } from "./fallback";
 import { variable } from "./platform";
@@ -78,13 +78,7 @@ const settings = processState<Settings>("settings", { configured: {} });
 
 function takeWasm(given: unknown): void {
   if (typeof given !== "object" || given === null)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      "configure",
-      "wasm",
-      given,
-      "the bytes of surprisal.wasm, or a module of them",
-    );
+    throw optionError("configure", "wasm", given, "the bytes of surprisal.wasm, or a module of them");
   giveWasm(given);
   probeAgain("wasm");
   delete settings.automatic;
@@ -103,12 +97,12 @@ const CONFIGURABLE = ["backend", "device", "threads", "warnings", "wasm"];
 export function configure(options: Configuration): void {
   for (const name of Object.keys(options))
     if (!CONFIGURABLE.includes(name))
-      throw argumentError("ERR_SURPRISAL_OPTION", "configure", "option", name, `one of ${CONFIGURABLE.join(", ")}`);
+      throw optionError("configure", "option", name, `one of ${CONFIGURABLE.join(", ")}`);
   const next = { ...settings.configured, ...options };
   if (next.device !== undefined) needNumber("configure", "device", next.device, { min: 0, max: 1023, integer: true });
   if (next.threads !== undefined) needThreads("configure", next.threads);
   if (next.warnings !== undefined && typeof next.warnings !== "boolean")
-    throw argumentError("ERR_SURPRISAL_OPTION", "configure", "warnings", next.warnings, "true or false");
+    throw optionError("configure", "warnings", next.warnings, "true or false");
   if (options.wasm !== undefined) takeWasm(options.wasm);
   if (next.backend !== undefined && needPreference("configure", "backend", next.backend) !== "auto")
     open("configure", next.backend as BackendName | readonly BackendName[], next.device ?? 0);
@@ -175,13 +169,7 @@ function withDevice(wanted: unknown): readonly BackendName[] {
 export function deviceBackend(op: string, backend: unknown, device: unknown): Backend {
   const names = withDevice(backend ?? request().requested);
   if (backend !== undefined && names.length === 0)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "backend",
-      backend,
-      '"cuda" or "emulated", which have memory of their own',
-    );
+    throw optionError(op, "backend", backend, '"cuda" or "emulated", which have memory of their own');
   const number =
     device === undefined
       ? (settings.configured.device ?? 0)

@@ -1,6 +1,6 @@
 // Streams and the backends behind them.
 import { DeviceArray, needSameDevice } from "../core/device-array";
-import { argumentError, SurprisalError } from "../core/errors";
+import { dtypeError, optionError, SurprisalError } from "../core/errors";
 import { Stream } from "../core/stream";
 import type { Backend, BackendOps } from "./backend";
 import { processState } from "./process-state";
@@ -32,14 +32,7 @@ function onHandles(backend: Backend): Backend {
 
 function streamOn(op: string, backend: Backend, home?: Stream): Stream {
   const { device } = backend;
-  if (!device)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "backend",
-      backend.name,
-      '"cuda" or "emulated", which have memory of their own',
-    );
+  if (!device) throw optionError(op, "backend", backend.name, '"cuda" or "emulated", which have memory of their own');
   const stream = new Stream(device, home);
   state.used = true;
   state.backends.set(stream, onHandles(backend));
@@ -92,14 +85,13 @@ function firstOnDevice(arrays: readonly unknown[], { out }: CallOptions): Device
 
 function needStream(op: string, { stream, collective }: CallOptions): Stream | undefined {
   if (stream !== undefined && !(stream instanceof Stream))
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "stream", stream, "what createStream() gave");
+    throw optionError(op, "stream", stream, "what createStream() gave");
   if (stream?.disposed) {
     const details = { op, name: "stream", got: "a disposed stream", want: "one that is not" };
     throw new SurprisalError("ERR_SURPRISAL_DISPOSED", `${op}: stream was disposed of`, details);
   }
   if (collective != null)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
+    throw optionError(
       op,
       "collective",
       collective,
@@ -115,8 +107,7 @@ function callStream(op: string, options: CallOptions, arrays: readonly unknown[]
   const { backend } = options;
   const named = [backend].flat();
   if (backend !== undefined && backend !== "auto" && !named.includes(stream.backend))
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
+    throw optionError(
       op,
       "backend",
       backend,
@@ -126,13 +117,7 @@ function callStream(op: string, options: CallOptions, arrays: readonly unknown[]
   for (const [name, array] of Object.entries(outputsOf(options)))
     if (DeviceArray.is(array)) needSameDevice(op, `out.${name}`, array, stream);
     else if (array !== undefined)
-      throw argumentError(
-        "ERR_SURPRISAL_DTYPE",
-        op,
-        `out.${name}`,
-        array,
-        "a DeviceArray: results of DeviceArrays stay on the device",
-      );
+      throw dtypeError(op, `out.${name}`, array, "a DeviceArray: results of DeviceArrays stay on the device");
   return stream;
 }
 
@@ -144,13 +129,6 @@ export function streamOf(op: string, options: CallOptions, ...arrays: readonly u
   const first = state.used ? firstOnDevice(arrays, options) : undefined;
   if (first) return callStream(op, options, arrays, first);
   if (options.stream !== undefined)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "stream",
-      options.stream,
-      "nothing without a DeviceArray",
-      "toDevice(array) makes one",
-    );
+    throw optionError(op, "stream", options.stream, "nothing without a DeviceArray", "toDevice(array) makes one");
   return null;
 }

@@ -1,6 +1,6 @@
 // How many threads a call on the cpu backend may use: configure(), else SURPRISAL_THREADS, else the CPUs of this process.
 // Results do not depend on it.
-import { argumentError } from "../core/errors";
+import { optionError } from "../core/errors";
 import { needNumber } from "../core/option-checks";
 import type { Addon } from "./addon";
 import { variable } from "./platform";
@@ -22,13 +22,7 @@ function threadsOfEnvironment(): number | undefined {
   if (!text) return undefined;
   const threads = Number(text);
   if (Number.isInteger(threads) && threads >= RANGE.min && threads <= RANGE.max) return threads;
-  throw argumentError(
-    "ERR_SURPRISAL_OPTION",
-    "SURPRISAL_THREADS",
-    "the variable",
-    text,
-    `an integer in [${RANGE.min}, ${RANGE.max}]`,
-  );
+  throw optionError("SURPRISAL_THREADS", "the variable", text, `an integer in [${RANGE.min}, ${RANGE.max}]`);
 }
 
 function apply(): void {

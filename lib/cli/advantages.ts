@@ -4,12 +4,9 @@ import { keptValues } from "../core/kept-values";
 import ESTIMATORS from "../advantage/estimators";
 import type { Rollout } from "../io";
 import { groupRollouts, membersOf } from "../io/rollout-groups";
-import { needName, peek } from "./shell/arguments";
-import type { Call } from "./shell/command";
 import { UsageError } from "./shell/exit-codes";
 import { brief, facts, percent, table, wrote } from "./shell/table";
-import { backendOf, BACKEND_OPTION } from "./backend-option";
-import { readFieldChoice } from "./rollouts/rollout-arguments";
+import { BACKEND_OPTION } from "./backend-option";
 import { estimate, type Estimate } from "./rollouts/estimate";
 import { figuresOf, joinFigures } from "./rollouts/figures";
 import { type Batch, BATCH_OPTION, isOneBatch, readBatches } from "./rollouts/read-batches";
@@ -19,15 +16,10 @@ import type { ReportStep } from "../report";
 import { estimatedStep, REPORT_OPTION, writeReport } from "./reporting";
 import { sharedCommand } from "./shards/shared-command";
 import type { Steps } from "./shards/steps";
-import { flagsOf, type FunctionOptions, optionsFrom } from "./tables/option-flags";
+import { namedFunctions } from "./tables/named-functions";
 
-/** The estimators, a line each. */
-const list = advantageNames.map((name) => `  ${name.padEnd(26)}${ESTIMATORS[name].about}`).join("\n");
-
-const optionsOf = (name: AdvantageName): FunctionOptions => ({
-  name: `${name}Advantage`,
-  options: ESTIMATORS[name].options,
-});
+const of = { flag: "estimator", short: "e", suffix: "Advantage", folder: "advantage" };
+const { list, early, settingsOf, moreOptions } = namedFunctions(of, advantageNames, ESTIMATORS);
 
 interface BatchAnswer {
   readonly batch: string;
@@ -41,11 +33,6 @@ interface BatchAnswer {
   readonly differenceFromRecorded: number | null;
   readonly fields: Readonly<Record<string, string>>;
   readonly metrics: Readonly<Record<string, number>>;
-}
-
-function needEstimator(args: readonly string[]): AdvantageName | undefined {
-  const name = peek(args, "estimator", "e");
-  return name === undefined ? undefined : needName("--estimator", name, advantageNames);
 }
 
 /** One number per kept token, else per rollout. */
@@ -134,21 +121,6 @@ interface Data {
   readonly steps: readonly ReportStep[];
 }
 
-function settingsOf({ args }: Call) {
-  const given = args.text("estimator");
-  if (given === undefined)
-    throw new UsageError(`--estimator is missing, expected one of ${advantageNames.join(", ")}`, {
-      name: "--estimator",
-    });
-  const name = needName("--estimator", given, advantageNames);
-  return {
-    name,
-    options: optionsFrom(args, optionsOf(name)),
-    fields: readFieldChoice(args.texts("field")),
-    backend: backendOf(args),
-  };
-}
-
 /** One batch that lay on several processes, from the answers of each about its own rollouts. */
 function joinAnswers(parts: readonly BatchAnswer[]): BatchAnswer {
   const sum = (of: (answer: BatchAnswer) => number | null): number | null =>
@@ -169,13 +141,7 @@ function joinAnswers(parts: readonly BatchAnswer[]): BatchAnswer {
 }
 
 const steps: Steps<Place, Data> = {
-  early: ({ args }) =>
-    args.has("list")
-      ? {
-          json: Object.fromEntries(advantageNames.map((name) => [name, ESTIMATORS[name].about])),
-          text: `${list}\n`,
-        }
-      : undefined,
+  early,
 
   async reserve(call) {
     settingsOf(call);
@@ -255,15 +221,7 @@ With --estimator, this text lists the options of that estimator; docs/advantage 
       ...READ_OPTIONS,
       ...BACKEND_OPTION,
     },
-    moreOptions(args) {
-      const name = needEstimator(args);
-      return (
-        name && {
-          title: `options of ${name} (docs/advantage/${ESTIMATORS[name].page}.md)`,
-          options: flagsOf(optionsOf(name)),
-        }
-      );
-    },
+    moreOptions,
     examples: [
       "surprisal advantages rollouts.jsonl --estimator empg --out out.parquet --report report.html",
       "surprisal advantages step_*.jsonl --estimator grpo --preset verl --out advantages.jsonl",

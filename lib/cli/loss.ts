@@ -5,19 +5,16 @@ import type { Reading } from "../core/option-kinds";
 import { policyLoss, type PolicyLossName, policyLossNames, type PolicyLossResult } from "../loss/policy";
 import LOSSES from "../loss/policy/losses";
 import type { Rollout } from "../io";
-import { needName, peek } from "./shell/arguments";
-import type { Call } from "./shell/command";
-import { UsageError } from "./shell/exit-codes";
 import { brief, facts, percent, table, wrote } from "./shell/table";
-import { backendOf, BACKEND_OPTION } from "./backend-option";
-import { type FieldChoice, readFieldChoice, RolloutArguments } from "./rollouts/rollout-arguments";
+import { BACKEND_OPTION } from "./backend-option";
+import { type FieldChoice, RolloutArguments } from "./rollouts/rollout-arguments";
 import { figuresOf } from "./rollouts/figures";
 import { type Batch, BATCH_OPTION, needWholeBatch, readBatches } from "./rollouts/read-batches";
 import { READ_OPTIONS } from "./rollouts/read-flags";
 import { reserve, write, WRITE_OPTIONS } from "./rollouts/write-rollouts";
 import { sharedCommand } from "./shards/shared-command";
 import type { Steps } from "./shards/steps";
-import { flagsOf, type FunctionOptions, optionsFrom } from "./tables/option-flags";
+import { namedFunctions } from "./tables/named-functions";
 
 interface BatchAnswer {
   readonly batch: string;
@@ -49,10 +46,8 @@ interface LossEntry {
   readonly ofRows?: boolean;
 }
 
-/** The losses, a line each. */
-const list = policyLossNames.map((name) => `  ${name.padEnd(13)}${LOSSES[name].about}`).join("\n");
-
-const optionsOf = (name: PolicyLossName): FunctionOptions => ({ name: `${name}Loss`, options: LOSSES[name].options });
+const of = { flag: "loss", short: "l", suffix: "Loss", folder: "loss" };
+const { list, early, settingsOf, moreOptions } = namedFunctions(of, policyLossNames, LOSSES);
 
 /** Advantages per token, else per rollout: what `surprisal advantages` writes. */
 function advantagesOf(read: RolloutArguments, ofRows: boolean): Given {
@@ -151,24 +146,8 @@ function textOf(name: PolicyLossName, answers: readonly BatchAnswer[], outputs: 
 
 type Place = Awaited<ReturnType<typeof reserve>> | undefined;
 
-function settingsOf({ args }: Call) {
-  const given = args.text("loss");
-  if (given === undefined)
-    throw new UsageError(`--loss is missing, expected one of ${policyLossNames.join(", ")}`, { name: "--loss" });
-  const name = needName("--loss", given, policyLossNames);
-  return {
-    name,
-    options: optionsFrom(args, optionsOf(name)),
-    fields: readFieldChoice(args.texts("field")),
-    backend: backendOf(args),
-  };
-}
-
 const steps: Steps<Place, readonly BatchAnswer[]> = {
-  early: ({ args }) =>
-    args.has("list")
-      ? { json: Object.fromEntries(policyLossNames.map((name) => [name, LOSSES[name].about])), text: `${list}\n` }
-      : undefined,
+  early,
 
   async reserve(call) {
     settingsOf(call);
@@ -232,13 +211,7 @@ recomputed_logprobs, else old_logprobs, else sampler_logprobs; --field logProbs=
       ...READ_OPTIONS,
       ...BACKEND_OPTION,
     },
-    moreOptions(args) {
-      const word = peek(args, "loss", "l");
-      const name = word === undefined ? undefined : needName("--loss", word, policyLossNames);
-      return (
-        name && { title: `options of ${name} (docs/loss/${LOSSES[name].page}.md)`, options: flagsOf(optionsOf(name)) }
-      );
-    },
+    moreOptions,
     examples: [
       "surprisal loss advantages.jsonl --loss ppo --clip 0.2",
       "surprisal loss advantages.jsonl -l gspo --clip-low 3e-4 --clip-high 4e-4 --json",

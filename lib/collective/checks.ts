@@ -2,7 +2,7 @@
 import type { CollectiveArray, CollectiveReduction } from "../core/collective";
 import { DeviceArray } from "../core/device-array";
 import { typedArrayName } from "../core/dtype";
-import { argumentError } from "../core/errors";
+import { dtypeError, optionError } from "../core/errors";
 import { needNumber, needWord } from "../core/option-checks";
 
 export const REDUCTIONS = ["sum", "min", "max"] as const satisfies readonly CollectiveReduction[];
@@ -13,8 +13,7 @@ const NOT_HERE =
 export function needValues(op: string, values: unknown): void {
   const name = typedArrayName(values);
   if (name !== "Float64Array" && name !== "Int32Array")
-    throw argumentError(
-      "ERR_SURPRISAL_DTYPE",
+    throw dtypeError(
       op,
       "values",
       values,
@@ -34,16 +33,14 @@ export function needRoot(op: string, root: unknown, size: number): number {
 
 /** Different ranks of the group, this one among them. */
 export function needRanks(op: string, ranks: unknown, rank: number, size: number): readonly number[] {
-  if (!Array.isArray(ranks)) throw argumentError("ERR_SURPRISAL_OPTION", op, "ranks", ranks, "a list of ranks");
+  if (!Array.isArray(ranks)) throw optionError(op, "ranks", ranks, "a list of ranks");
   const list = ranks.map((member: unknown, i) =>
     needNumber(op, `ranks[${i}]`, member, { min: 0, max: size - 1, integer: true }),
   );
   list.forEach((member, i) => {
-    if (list.indexOf(member) !== i)
-      throw argumentError("ERR_SURPRISAL_OPTION", op, `ranks[${i}]`, member, "each rank once");
+    if (list.indexOf(member) !== i) throw optionError(op, `ranks[${i}]`, member, "each rank once");
   });
-  if (!list.includes(rank))
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "ranks", ranks, `a list with this rank, ${rank}`);
+  if (!list.includes(rank)) throw optionError(op, "ranks", ranks, `a list with this rank, ${rank}`);
   return list;
 }
 

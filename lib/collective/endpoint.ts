@@ -1,6 +1,6 @@
 // One thread's place in a collective over shared memory: it meets others and learns when one of them is gone. Two ranks count
 // their meetings separately from all other pairs, so sub-groups need neither memory of their own nor a call of the others.
-import { argumentError, SurprisalError } from "../core/errors";
+import { optionError, SurprisalError } from "../core/errors";
 import type { Channel, Lane, Swapped } from "./channel";
 import { endWithThread, hasEnded } from "./endings";
 import { decodePrint, type Ending, lostError } from "./fingerprint";
@@ -33,13 +33,7 @@ export class Endpoint implements Channel {
     this.#timeout = timeout;
     this.#meetings = new Int32Array(size);
     if (Atomics.compareExchange(this.#memory.joined, rank, 0, 1) !== 0)
-      throw argumentError(
-        "ERR_SURPRISAL_OPTION",
-        "openCollective",
-        "handle.rank",
-        rank,
-        "a rank that nobody has taken as yet",
-      );
+      throw optionError("openCollective", "handle.rank", rank, "a rank that nobody has taken as yet");
     endWithThread(this);
   }
 

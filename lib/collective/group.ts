@@ -2,7 +2,7 @@
 import type { CollectiveArray, CollectiveReduction } from "../core/collective";
 import { allocateOn, DeviceArray } from "../core/device-array";
 import { DTYPE_CODE, typedArrayName } from "../core/dtype";
-import { argumentError } from "../core/errors";
+import { rangeError } from "../core/errors";
 import type { Channel, DeviceLane, Lane } from "./channel";
 import { copyOf, emptyLike, needRanks, needReduction, needRoot, needValues, REDUCTIONS } from "./checks";
 import { encodePrint, type Ending, hashOf, type Kind, mismatch } from "./fingerprint";
@@ -126,8 +126,7 @@ export class Group implements AsyncCollective {
     });
     // The same on every rank, and after the last meeting: the collective goes on.
     if (overflow)
-      throw argumentError(
-        "ERR_SURPRISAL_RANGE",
+      throw rangeError(
         op,
         `the sum of values[${overflow.at}]`,
         overflow.value,

@@ -1,6 +1,6 @@
 // Opening a collective by the name of what carries it.
 import type { Collective } from "../core/collective";
-import { argumentError } from "../core/errors";
+import { optionError } from "../core/errors";
 import { needFlag, needNumber, needWord } from "../core/option-checks";
 import { Stream } from "../core/stream";
 import { openMpi } from "./mpi";
@@ -72,20 +72,20 @@ export function openCollective(kind: OpenedCollective["kind"], options: OpenColl
   const name = KINDS[needWord(op, "kind", kind, KINDS)]!;
   for (const [option, value] of Object.entries(options))
     if (value !== undefined && !TAKES[name].includes(option as keyof OpenCollectiveOptions))
-      throw argumentError("ERR_SURPRISAL_OPTION", op, option, value, `no such option with "${name}"`);
+      throw optionError(op, option, value, `no such option with "${name}"`);
   if (name === "single") return openSingle();
   if (name === "workers") return openWorkers(options.handle);
   const timeout = needNumber(op, "timeout", options.timeout ?? 600_000, { min: 0, above: true, infinite: true });
   const checked = needFlag(op, "checked", options.checked ?? true) === 1;
   const { library } = options;
   if (library !== undefined && typeof library !== "string")
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "library", library, "the name or the path of a library");
+    throw optionError(op, "library", library, "the name or the path of a library");
   if (name === "mpi") return openMpi({ timeout, checked, library });
   const { through, stream } = options;
   if (typeof through?.allGather !== "function")
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "through", through, "a collective of the same ranks");
+    throw optionError(op, "through", through, "a collective of the same ranks");
   if (stream !== undefined && !(stream instanceof Stream))
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "stream", stream, "what createStream() gave");
+    throw optionError(op, "stream", stream, "what createStream() gave");
   const file = library ?? (process.env["SURPRISAL_NCCL"] || "libnccl.so.2");
   return openNccl({ through, stream, timeout, checked, library: file });
 }

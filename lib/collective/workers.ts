@@ -1,5 +1,5 @@
 // Worker threads of one process, over shared memory.
-import { argumentError } from "../core/errors";
+import { optionError } from "../core/errors";
 import { Endpoint } from "./endpoint";
 import { World } from "./group";
 import type { OpenedCollective } from "./opened";
@@ -13,7 +13,7 @@ export interface WatchedWorker {
 export function openWorkers(handle: unknown): OpenedCollective {
   const memory = typeof handle === "object" && handle !== null ? (handle as CollectiveHandle).memory : undefined;
   if (Object.prototype.toString.call(memory) !== "[object SharedArrayBuffer]")
-    throw argumentError("ERR_SURPRISAL_OPTION", "openCollective", "handle", handle, "one that createCollective made");
+    throw optionError("openCollective", "handle", handle, "one that createCollective made");
   return new World("workers", new Endpoint(handle as CollectiveHandle));
 }
 

@@ -1,6 +1,6 @@
 // The state of a controller, the same on every worker.
 import type { Collective } from "../core/collective";
-import { argumentError } from "../core/errors";
+import { optionError } from "../core/errors";
 import { needAgreement } from "../core/row-partials";
 
 /** A number for the names, to see whether all ranks speak of the same fields. */
@@ -25,7 +25,7 @@ export function broadcastState<State extends object>(state: State, collective: C
   const values = names.map((name) => {
     const value = fields[name];
     if (typeof value === "number" || value === null) return value;
-    throw argumentError("ERR_SURPRISAL_OPTION", op, `state.${name}`, value, "a number or null");
+    throw optionError(op, `state.${name}`, value, "a number or null");
   });
   needAgreement(op, "the list of fields, as a number,", collective, hashOf(names));
   const sent = Float64Array.from([

@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import { argumentError, SurprisalError } from "../core/errors";
+import { optionError, SurprisalError } from "../core/errors";
 import { destinationOf, unfinishedName, whatIs } from "../core/unfinished-file";
 
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? "unknown";
@@ -31,7 +31,7 @@ function refused(op: string, path: string, verb: string, error: unknown): Surpri
 function needPath(op: string, path: string): void {
   const given: unknown = path;
   if (typeof given !== "string" || given === "")
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "path", given, "the name of a file, or null for none");
+    throw optionError(op, "path", given, "the name of a file, or null for none");
 }
 
 /** Refuses a name under which there is something else than a file. */

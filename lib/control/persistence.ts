@@ -1,5 +1,5 @@
 // Controllers in a file: saved together, loaded whole or not at all. docs/control/persistence.md has the format.
-import { argumentError, SurprisalError } from "../core/errors";
+import { optionError, SurprisalError } from "../core/errors";
 import { needWord } from "../core/option-checks";
 import { type PresetOption, resolvePreset } from "../presets";
 import { coefficientsOf, hasCoefficients, stateOfCoefficients } from "./persistence-coefficients";
@@ -59,8 +59,7 @@ function onlyMaxent(op: string, kinds: ControllerKinds): string {
   const entries = needKinds(op, kinds);
   const [first] = entries;
   if (entries.length === 1 && first?.[1] === "maxent") return first[0];
-  throw argumentError(
-    "ERR_SURPRISAL_OPTION",
+  throw optionError(
     op,
     "kinds",
     entries.map(([, kind]) => kind),

@@ -1,7 +1,7 @@
 // A running baseline per role (player, agent), for advantages of several policies that play together: plain state, a pure update.
 import { needFloats } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
-import { argumentError } from "../core/errors";
+import { optionError, valueError } from "../core/errors";
 import { needNumber } from "../core/option-checks";
 
 /** What the next update needs. Plain data, to be stored as JSON. */
@@ -44,20 +44,14 @@ export function updateRoleBaselines(
   const op = "updateRoleBaselines";
   const given: unknown = state; // State comes from files and other processes.
   const known = typeof given === "object" && given !== null ? (given as RoleBaselines).baselines : undefined;
-  if (typeof known !== "object") throw argumentError("ERR_SURPRISAL_OPTION", op, "state", given, "{ baselines }");
+  if (typeof known !== "object") throw optionError(op, "state", given, "{ baselines }");
   const count = (roles as ArrayLike<unknown> | undefined)?.length ?? 0;
   const values = needFloats(op, "rewards", rewards, count, "one per role of `roles`");
   const decay = needNumber(op, "decay", options.decay ?? 0.95, { min: 0, max: 1 });
   const baselines = new Map(Object.entries(known));
   const advantages = Float64Array.from(values, (reward, b) => {
     if (!Number.isFinite(reward))
-      throw argumentError(
-        "ERR_SURPRISAL_VALUE",
-        op,
-        `rewards[${b}]`,
-        reward,
-        "a finite number: a baseline would not recover",
-      );
+      throw valueError(op, `rewards[${b}]`, reward, "a finite number: a baseline would not recover");
     const role = String(roles[b]);
     const baseline = needNumber(op, `state.baselines.${role}`, baselines.get(role) ?? 0);
     baselines.set(role, decay * baseline + (1 - decay) * reward);

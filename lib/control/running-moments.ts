@@ -3,7 +3,7 @@ import type { BackendOption } from "../backend/select";
 import { needFloats } from "../core/arrays";
 import type { CollectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
-import { argumentError } from "../core/errors";
+import { optionError } from "../core/errors";
 import { needNumber } from "../core/option-checks";
 import { gatherRowPartials } from "../core/row-partials";
 import { mergeMoments, Moments, moments as momentsOf } from "../ops/reduce";
@@ -31,12 +31,10 @@ export interface RunningMomentsUpdate {
 
 function needMoments(op: string, name: string, moments: RunningMoments): void {
   const given: unknown = moments; // State comes from files and other processes.
-  if (typeof given !== "object" || given === null)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, name, given, "{ count, mean, m2 }");
+  if (typeof given !== "object" || given === null) throw optionError(op, name, given, "{ count, mean, m2 }");
   needNumber(op, `${name}.count`, moments.count, { min: 0 });
   for (const field of ["mean", "m2"] as const)
-    if (typeof moments[field] !== "number")
-      throw argumentError("ERR_SURPRISAL_OPTION", op, `${name}.${field}`, moments[field], "a number");
+    if (typeof moments[field] !== "number") throw optionError(op, `${name}.${field}`, moments[field], "a number");
 }
 
 const NOTHING_SEEN = new Moments(Float64Array.of(0, 0, 0, 0, Infinity, -Infinity));

@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 // Memory that a trainer's loop uses again and again: the outputs of a step's calls lie behind one another in it.
 import { hasMark, markedClass } from "./brand";
-import { argumentError, SurprisalError } from "./errors";
+import { argumentError, optionError, SurprisalError } from "./errors";
 import { type ArrayKind, newArray, useHugePages } from "./host-memory";
 
 /** What an arena holds, in bytes, but for the last two, which count. */
@@ -192,7 +192,7 @@ export function withArena<Result>(arena: Arena, run: () => Result): Result {
 
 /** The option of a call, checked. */
 export function needArena(op: string, value: unknown): Arena {
-  if (!Arena.is(value)) throw argumentError("ERR_SURPRISAL_OPTION", op, "arena", value, "what createArena() gave");
+  if (!Arena.is(value)) throw optionError(op, "arena", value, "what createArena() gave");
   if (!value.disposed) return value;
   throw argumentError("ERR_SURPRISAL_DISPOSED", op, "arena", value, "one that was not disposed of");
 }

@@ -2,7 +2,7 @@
 import { outputArray } from "./arena";
 import { needDevice } from "./device-arguments";
 import { allocateOn, DeviceArray } from "./device-array";
-import { argumentError, SurprisalError } from "./errors";
+import { argumentError, dtypeError, rangeError, SurprisalError } from "./errors";
 import type { Stream } from "./stream";
 import { type DType, type FloatArray, type FloatDType, isFloatArray, typedArrayName } from "./dtype";
 import { allocateFloat, floatDType } from "./float-arrays";
@@ -74,14 +74,7 @@ export function lengthOf(value: unknown): number {
 export function needFloats(op: string, name: string, value: unknown, length: number, meaning: string): FloatArray {
   if (!isFloatArray(value)) {
     if (DeviceArray.is(value)) return needOnDevice(op, name, value, FLOATS, length, meaning) as FloatArray;
-    throw argumentError(
-      "ERR_SURPRISAL_DTYPE",
-      op,
-      name,
-      value,
-      "a Float32Array or a Float64Array",
-      intervalHint(value),
-    );
+    throw dtypeError(op, name, value, "a Float32Array or a Float64Array", intervalHint(value));
   }
   needLength(op, name, value, length, meaning);
   return value;
@@ -102,7 +95,7 @@ export function optionalFloats(
 export function needFloat64(op: string, name: string, value: unknown, length: number, meaning: string): Float64Array {
   if (typedArrayName(value) !== "Float64Array") {
     if (DeviceArray.is(value)) return needOnDevice(op, name, value, ["float64"], length, meaning) as Float64Array;
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, name, value, "a Float64Array");
+    throw dtypeError(op, name, value, "a Float64Array");
   }
   needLength(op, name, value as Float64Array, length, meaning);
   return value as Float64Array;
@@ -120,14 +113,7 @@ export function optionalMask(
   const kind = typedArrayName(value);
   if (kind !== "Uint8Array" && kind !== "Uint8ClampedArray") {
     if (DeviceArray.is(value)) return needOnDevice(op, name, value, ["uint8"], length, meaning) as Uint8Array;
-    throw argumentError(
-      "ERR_SURPRISAL_DTYPE",
-      op,
-      name,
-      value,
-      "a Uint8Array of 0 and 1",
-      "Uint8Array.from(mask) converts",
-    );
+    throw dtypeError(op, name, value, "a Uint8Array of 0 and 1", "Uint8Array.from(mask) converts");
   }
   needLength(op, name, value as Uint8Array, length, meaning);
   return value as Uint8Array;
@@ -137,7 +123,7 @@ export function optionalMask(
 export function needInt32(op: string, name: string, value: unknown, length: number, meaning: string): Int32Array {
   if (typedArrayName(value) !== "Int32Array") {
     if (DeviceArray.is(value)) return needOnDevice(op, name, value, ["int32"], length, meaning) as Int32Array;
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, name, value, "an Int32Array");
+    throw dtypeError(op, name, value, "an Int32Array");
   }
   needLength(op, name, value as Int32Array, length, meaning);
   return value as Int32Array;
@@ -165,7 +151,7 @@ export function needIds(op: string, name: string, value: unknown, length?: numbe
   } else if (isWide(value)) {
     needLength(op, name, value, value.length, "its own length");
     const { ids: narrow, wrong } = narrowIds(value);
-    if (wrong >= 0) throw argumentError("ERR_SURPRISAL_RANGE", op, `${name}[${wrong}]`, value[wrong], "an int32");
+    if (wrong >= 0) throw rangeError(op, `${name}[${wrong}]`, value[wrong], "an int32");
     ids = narrow;
   } else if (kind === "Uint32Array" || Array.isArray(value)) {
     const source = value as ArrayLike<number | bigint>;
@@ -174,19 +160,13 @@ export function needIds(op: string, name: string, value: unknown, length?: numbe
       const id = source[i];
       const number = typeof id === "bigint" || typeof id === "number" ? Number(id) : NaN;
       if (!Number.isInteger(number) || Math.abs(number) > INT32_MAX)
-        throw argumentError("ERR_SURPRISAL_RANGE", op, `${name}[${i}]`, id, `an integer within ±${INT32_MAX}`);
+        throw rangeError(op, `${name}[${i}]`, id, `an integer within ±${INT32_MAX}`);
       ids[i] = number;
     }
   } else if (DeviceArray.is(value)) {
     return needOnDevice(op, name, value, ["int32"], length, meaning) as Int32Array;
   } else {
-    throw argumentError(
-      "ERR_SURPRISAL_DTYPE",
-      op,
-      name,
-      value,
-      "an Int32Array, a Uint32Array, a BigInt64Array or an array of integers",
-    );
+    throw dtypeError(op, name, value, "an Int32Array, a Uint32Array, a BigInt64Array or an array of integers");
   }
   if (length !== undefined) needLength(op, name, ids, length, meaning);
   return ids;
@@ -273,7 +253,7 @@ export function needOutput(op: string, name: string, value: unknown, dtype: Floa
   if (length > 0 && typedArrayName(value) === kind && (value as FloatArray).length === length)
     return value as FloatArray;
   const out = needFloats(op, `out.${name}`, value, length, "the size of the result");
-  if (floatDType(out) !== dtype) throw argumentError("ERR_SURPRISAL_DTYPE", op, `out.${name}`, out, `a ${kind}`);
+  if (floatDType(out) !== dtype) throw dtypeError(op, `out.${name}`, out, `a ${kind}`);
   return out;
 }
 

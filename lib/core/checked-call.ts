@@ -3,7 +3,7 @@
 import { type Arena, needArena, withArena } from "./arena";
 import { BATCH_FIELDS } from "./batch-fields";
 import { closest } from "./closest";
-import { argumentError, SurprisalError } from "./errors";
+import { optionError, SurprisalError } from "./errors";
 import type { ArrayKind } from "./plain-arrays";
 import { type ArrayFields, type TakesArrays, typedCall } from "./typed-call";
 
@@ -155,7 +155,7 @@ function learn(op: string, of: string, object: object, name: string, fields: Fie
   }
   if (!isList(object)) unknownField(op, of, object, name, fields);
   if (nested) return false;
-  throw argumentError("ERR_SURPRISAL_OPTION", op, of, object, WANTED.options);
+  throw optionError(op, of, object, WANTED.options);
 }
 
 function checkFields(op: string, of: string, object: object, fields: Fields, nested: boolean): void {
@@ -176,14 +176,13 @@ function checkFields(op: string, of: string, object: object, fields: Fields, nes
 function needFields(op: string, of: string, object: object, { known }: Fields): void {
   for (const name of known.keys())
     if ((object as Record<string, unknown>)[name] === undefined)
-      throw argumentError("ERR_SURPRISAL_OPTION", op, `${of}.${name}`, undefined, "a value");
+      throw optionError(op, `${of}.${name}`, undefined, "a value");
 }
 
 function checkBatches(op: string, name: string, batches: readonly unknown[], fields: Fields): void {
   batches.forEach((batch, i) => {
     const own = `${name}[${i}]`;
-    if (typeof batch !== "object" || batch === null)
-      throw argumentError("ERR_SURPRISAL_OPTION", op, own, batch, WANTED.batch);
+    if (typeof batch !== "object" || batch === null) throw optionError(op, own, batch, WANTED.batch);
     checkFields(op, own, batch, fields, false);
   });
 }
@@ -200,7 +199,7 @@ function checkArgument(op: string, { name, optional, kind, fields }: Argument, v
     (optional && value === undefined)
   )
     return;
-  throw argumentError("ERR_SURPRISAL_OPTION", op, name, value, WANTED[kind]);
+  throw optionError(op, name, value, WANTED[kind]);
 }
 
 /** The arguments of a call. Most functions have three; none has more than five. */

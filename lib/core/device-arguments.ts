@@ -3,7 +3,7 @@
 import type { DeviceArray } from "./device-array";
 import { deviceRefusal } from "./device-ops";
 import type { DType } from "./dtype";
-import { argumentError, SurprisalError } from "./errors";
+import { dtypeError, SurprisalError } from "./errors";
 
 const names = new WeakMap<object, { readonly op: string; readonly name: string }>();
 
@@ -24,14 +24,7 @@ export function refuseDevice(op: string, name: string): SurprisalError {
 export function needDevice(op: string, name: string, array: DeviceArray, dtypes: readonly DType[]): void {
   if (deviceRefusal(op).refused) throw refuseDevice(op, name);
   if (!dtypes.includes(array.dtype))
-    throw argumentError(
-      "ERR_SURPRISAL_DTYPE",
-      op,
-      name,
-      array,
-      dtypes.join(" or "),
-      "toDevice(array, {dtype}) converts",
-    );
+    throw dtypeError(op, name, array, dtypes.join(" or "), "toDevice(array, {dtype}) converts");
   array.handle(op, name); // refuses what is disposed of
   names.set(array, { op, name });
 }

@@ -3,7 +3,7 @@
 import { hasMark, markedClass } from "./brand";
 import type { DeviceHandle } from "./device-runtime";
 import { DTYPE_CODE, type DType, type FloatDType, typedArrayName } from "./dtype";
-import { argumentError, SurprisalError } from "./errors";
+import { dtypeError, shapeError, SurprisalError } from "./errors";
 import { allocateHost, ELEMENT_BYTES, type HostArray, hostKind } from "./host-array";
 import type { Stream } from "./stream";
 
@@ -31,7 +31,7 @@ function elements(shape: readonly number[]): number {
 /** A size or a bound of a view, a whole number up to `limit`. */
 function needIndex(op: string, name: string, value: unknown, low: number, high: number): number {
   if (Number.isInteger(value) && (value as number) >= low && (value as number) <= high) return value as number;
-  throw argumentError("ERR_SURPRISAL_SHAPE", op, name, value, `an integer in [${low}, ${high}]`);
+  throw shapeError(op, name, value, `an integer in [${low}, ${high}]`);
 }
 
 /**
@@ -115,17 +115,10 @@ export class DeviceArray<D extends DType = DType> {
 
   /** The same memory under another shape of as many elements. */
   reshape(shape: readonly number[]): DeviceArray<D> {
-    if (!Array.isArray(shape))
-      throw argumentError("ERR_SURPRISAL_SHAPE", "reshape", "shape", shape, "the sizes of its dimensions");
+    if (!Array.isArray(shape)) throw shapeError("reshape", "shape", shape, "the sizes of its dimensions");
     shape.forEach((size, i) => needIndex("reshape", `shape[${i}]`, size, 0, Number.MAX_SAFE_INTEGER));
     if (elements(shape) !== this.length)
-      throw argumentError(
-        "ERR_SURPRISAL_SHAPE",
-        "reshape",
-        "shape",
-        shape,
-        `sizes whose product is ${this.length}, the number of elements`,
-      );
+      throw shapeError("reshape", "shape", shape, `sizes whose product is ${this.length}, the number of elements`);
     return this.#share("reshape", shape, 0);
   }
 
@@ -181,9 +174,8 @@ export class DeviceArray<D extends DType = DType> {
   /** Enqueues a copy of another array of this type and length. */
   copyFrom(from: DeviceArray<D>): this {
     if (!DeviceArray.is(from) || from.dtype !== this.dtype)
-      throw argumentError("ERR_SURPRISAL_DTYPE", "copyFrom", "from", from, `a DeviceArray of ${this.dtype}`);
-    if (from.length !== this.length)
-      throw argumentError("ERR_SURPRISAL_SHAPE", "copyFrom", "from.length", from.length, `${this.length}`);
+      throw dtypeError("copyFrom", "from", from, `a DeviceArray of ${this.dtype}`);
+    if (from.length !== this.length) throw shapeError("copyFrom", "from.length", from.length, `${this.length}`);
     needSameDevice("copyFrom", "from", from, this.stream);
     this.stream.runtime.copy(this.handle("copyFrom", "the array"), from.handle("copyFrom", "from"));
     return this;
@@ -205,10 +197,10 @@ export class DeviceArray<D extends DType = DType> {
     const kind = typedArrayName(host);
     const bytes = kind === "Uint8ClampedArray" ? "Uint8Array" : kind;
     if (bytes !== hostKind(this.dtype))
-      throw argumentError("ERR_SURPRISAL_DTYPE", op, name, host, `a ${hostKind(this.dtype)}, for ${this.dtype}`);
+      throw dtypeError(op, name, host, `a ${hostKind(this.dtype)}, for ${this.dtype}`);
     const given = host as HostArray<D>;
     if (given.length === this.length) return given;
-    throw argumentError("ERR_SURPRISAL_SHAPE", op, `${name}.length`, given.length, `${this.length}`);
+    throw shapeError(op, `${name}.length`, given.length, `${this.length}`);
   }
 }
 

@@ -128,3 +128,16 @@ export function argumentError(
   const message = `${op}: ${name} is ${show(got)}, expected ${want}${next === undefined ? "" : `; ${next}`}`;
   return new SurprisalError(code, message, { op, name, got, want });
 }
+
+/** Makes the errors of one code about arguments. */
+function errorsOf(code: ErrorCode) {
+  return (op: string, name: string, got: unknown, want: string, hint?: string): SurprisalError =>
+    argumentError(code, op, name, got, want, hint);
+}
+
+/** `argumentError` by its code: an argument's length or sizes, its type, an option, where it points, its values. */
+export const shapeError = errorsOf("ERR_SURPRISAL_SHAPE");
+export const dtypeError = errorsOf("ERR_SURPRISAL_DTYPE");
+export const optionError = errorsOf("ERR_SURPRISAL_OPTION");
+export const rangeError = errorsOf("ERR_SURPRISAL_RANGE");
+export const valueError = errorsOf("ERR_SURPRISAL_VALUE");

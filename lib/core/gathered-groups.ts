@@ -1,6 +1,6 @@
 // Groups whose rows lie on several workers.
 import type { Collective } from "./collective";
-import { argumentError } from "./errors";
+import { valueError } from "./errors";
 import { type Groups, groupsByLabel, groupsByOffsets, oneGroup } from "./groups";
 import { gatherRagged, gatherRowPartials, needAgreement } from "./row-partials";
 
@@ -9,13 +9,7 @@ function numericLabels(op: string, labels: ArrayLike<number | bigint | string>):
   return Float64Array.from(labels as ArrayLike<unknown>, (label, i) => {
     const number = typeof label === "bigint" ? Number(label) : label;
     if (typeof number === "number" && Number.isSafeInteger(number)) return number;
-    throw argumentError(
-      "ERR_SURPRISAL_VALUE",
-      op,
-      `groups[${i}]`,
-      label,
-      "an integer within ±(2^53 − 1) where workers share groups",
-    );
+    throw valueError(op, `groups[${i}]`, label, "an integer within ±(2^53 − 1) where workers share groups");
   });
 }
 

@@ -1,6 +1,6 @@
 // Groups of rows (the rollouts of one prompt): by a label per row, or as consecutive blocks with offsets.
 import { typedArrayName } from "./dtype";
-import { argumentError, SurprisalError } from "./errors";
+import { dtypeError, optionError, rangeError, SurprisalError, valueError } from "./errors";
 import { checkOffsets } from "./row-layout";
 
 /** One label per row. Rows with the same label form a group, wherever they stand. Integers (bigint too) or strings. */
@@ -65,7 +65,7 @@ const INTEGER_ARRAYS = new Set([
 function needLabels(op: string, name: string, labels: unknown, count: number): ArrayLike<number | bigint | string> {
   const kind = typedArrayName(labels);
   if (!Array.isArray(labels) && !(kind !== undefined && INTEGER_ARRAYS.has(kind)))
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, name, labels, "an array of integers or strings, one a row");
+    throw dtypeError(op, name, labels, "an array of integers or strings, one a row");
   const list = labels as ArrayLike<number | bigint | string>;
   if (list.length !== count)
     throw new SurprisalError(
@@ -83,7 +83,7 @@ function needLabels(op: string, name: string, labels: unknown, count: number): A
     for (let i = 0; i < list.length; ++i) {
       const label: unknown = list[i];
       if (typeof label !== "string" && typeof label !== "bigint" && !Number.isSafeInteger(label))
-        throw argumentError("ERR_SURPRISAL_VALUE", op, `${name}[${i}]`, label, "an integer or a string");
+        throw valueError(op, `${name}[${i}]`, label, "an integer or a string");
     }
   return list;
 }
@@ -162,12 +162,11 @@ class ConsecutiveGroups implements Groups {
 /** Consecutive groups. Offsets run from 0 to `count` and never go down. */
 export function groupsByOffsets(op: string, name: string, offsets: unknown, count: number): Groups {
   if (typedArrayName(offsets) !== "Int32Array")
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, name, offsets, "an Int32Array", "Int32Array.from(offsets) converts");
+    throw dtypeError(op, name, offsets, "an Int32Array", "Int32Array.from(offsets) converts");
   const checked = offsets as Int32Array;
   const size = checkOffsets(op, name, checked);
   const G = checked.length - 1;
-  if (checked[G] !== count)
-    throw argumentError("ERR_SURPRISAL_RANGE", op, `${name}[${G}]`, checked[G], `${count}, the number of rows`);
+  if (checked[G] !== count) throw rangeError(op, `${name}[${G}]`, checked[G], `${count}, the number of rows`);
   // The caller's offsets may change before ids are read: so this keeps a copy, or the size where all groups have one size.
   return new ConsecutiveGroups(G, size >= 0 ? checked : checked.slice(), count, size);
 }
@@ -189,18 +188,11 @@ export function oneGroup(count: number): Groups {
 export function needGroups(op: string, layout: GroupLayout, count: number): Groups {
   const { groups, groupOffsets } = layout;
   if (groups != null && groupOffsets != null)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "groups",
-      groups,
-      "nothing where groupOffsets is given: either labels or offsets",
-    );
+    throw optionError(op, "groups", groups, "nothing where groupOffsets is given: either labels or offsets");
   if (groups === "all") return oneGroup(count);
   if (groups != null) return groupsByLabel(op, "groups", groups, count);
   if (groupOffsets != null) return groupsByOffsets(op, "groupOffsets", groupOffsets, count);
-  throw argumentError(
-    "ERR_SURPRISAL_OPTION",
+  throw optionError(
     op,
     "groups",
     groups,

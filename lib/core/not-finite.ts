@@ -1,5 +1,5 @@
 // Numbers that an op cannot take: a backend finds them in the pass that it makes anyway, and only then somebody looks for the place.
-import { argumentError, SurprisalError } from "./errors";
+import { SurprisalError, valueError } from "./errors";
 
 /** What a backend throws: an argument has a NaN, or an infinity where the op takes none. */
 export function notFinite(name: string): SurprisalError {
@@ -29,7 +29,6 @@ export function namedNumber(
   const refused = (x: number): boolean => (takes === "a number" ? Number.isNaN(x) : !Number.isFinite(x));
   for (const { name, values, kept } of inputs)
     for (let i = 0; i < values.length; ++i)
-      if (refused(values[i]!) && kept(i))
-        return argumentError("ERR_SURPRISAL_VALUE", op, `${name}[${i}]`, values[i], takes, hint);
+      if (refused(values[i]!) && kept(i)) return valueError(op, `${name}[${i}]`, values[i], takes, hint);
   return error;
 }

@@ -1,7 +1,7 @@
 // Rows of numbers in three forms: a list of arrays, packed (one behind the other, with offsets), padded (a matrix).
 import { needLength } from "./arrays";
 import { typedArrayName } from "./dtype";
-import { argumentError } from "./errors";
+import { dtypeError, rangeError } from "./errors";
 import { needNumber, needWord } from "./option-checks";
 import { checkOffsets } from "./row-layout";
 
@@ -31,8 +31,7 @@ const SIDES = ["left", "right"] as const;
 const KINDS = ["Int32Array", "Uint8Array", "Float32Array", "Float64Array"];
 
 function needRowArray<A extends RowArray>(op: string, name: string, values: A): A {
-  if (!KINDS.includes(typedArrayName(values) ?? ""))
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, name, values, `one of ${KINDS.join(", ")}`);
+  if (!KINDS.includes(typedArrayName(values) ?? "")) throw dtypeError(op, name, values, `one of ${KINDS.join(", ")}`);
   return values;
 }
 
@@ -88,8 +87,7 @@ export function unpackRows<A extends RowArray>(
   needRowArray(op, "values", values);
   const ignore = needWord(op, "surplus", options.surplus ?? "refuse", SURPLUS) === 1;
   const sizes = Array.from(lengths, (length, b) => {
-    if (!Number.isSafeInteger(length) || length < 0)
-      throw argumentError("ERR_SURPRISAL_RANGE", op, `lengths[${b}]`, length, "an integer >= 0");
+    if (!Number.isSafeInteger(length) || length < 0) throw rangeError(op, `lengths[${b}]`, length, "an integer >= 0");
     return length;
   });
   const total = sizes.reduce((sum, size) => sum + size, 0);
@@ -111,7 +109,7 @@ export function packRows<A extends RowArray>(rows: readonly A[], like?: A): Pack
   const values = arrayLike(kind, offsets[rows.length]!);
   rows.forEach((row, b) => {
     if (typedArrayName(row) !== typedArrayName(kind))
-      throw argumentError("ERR_SURPRISAL_DTYPE", op, `rows[${b}]`, row, `a ${typedArrayName(kind)!}, as the others`);
+      throw dtypeError(op, `rows[${b}]`, row, `a ${typedArrayName(kind)!}, as the others`);
     values.set(row, offsets[b]);
   });
   return { values, offsets };
@@ -136,8 +134,7 @@ export function padRows<A extends RowArray>(values: A, options: PadRowsOptions):
   const op = "padRows";
   const { offsets, fill = 0 } = options;
   needRowArray(op, "values", values);
-  if (typedArrayName(offsets) !== "Int32Array")
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, "offsets", offsets, "an Int32Array");
+  if (typedArrayName(offsets) !== "Int32Array") throw dtypeError(op, "offsets", offsets, "an Int32Array");
   checkOffsets(op, "offsets", offsets);
   needLength(op, "values", values, offsets[offsets.length - 1]!, "the last offset");
   const left = needWord(op, "side", options.side ?? "right", SIDES) === 0;

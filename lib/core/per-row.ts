@@ -1,7 +1,7 @@
 // Arrays that have one entry per row or one per token.
 import { needFloats } from "./arrays";
 import type { FloatArray } from "./dtype";
-import { argumentError } from "./errors";
+import { optionError } from "./errors";
 import { needWord } from "./option-checks";
 import type { Rows } from "./row-layout";
 
@@ -37,13 +37,7 @@ export function needPerRowOrToken(
   if (per !== undefined) needWord(op, option, per, UNITS);
   const length = (values as FloatArray | undefined)?.length;
   if (per === undefined && n === B && length === n && !everyRowHasOneToken(rows))
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      option,
-      per,
-      `"row" or "token", since there are as many rows as tokens`,
-    );
+    throw optionError(op, option, per, `"row" or "token", since there are as many rows as tokens`);
   const perToken = per === undefined ? length !== B : per === "token";
   const array = perToken
     ? needFloats(op, name, values, n, per === undefined ? `${meaning}, or ${B}: one per row` : meaning)

@@ -2,7 +2,7 @@
 // entry of the package that was refused asks here for typed copies of what it was given, and calls once more: a call with typed
 // arrays pays nothing for it.
 import { typedArrayName } from "./dtype";
-import { argumentError, SurprisalError } from "./errors";
+import { rangeError, SurprisalError, valueError } from "./errors";
 import { fromBFloat16Bits, fromFloat16Bits } from "./half";
 
 /**
@@ -52,20 +52,19 @@ function rowsOf(op: string, { name, value }: ArraySlot): readonly (readonly unkn
   const list = value as readonly unknown[];
   if (!list.some(isList)) return undefined;
   const b = list.findIndex((row) => !isList(row));
-  if (b >= 0)
-    throw argumentError("ERR_SURPRISAL_VALUE", op, `${name}[${b}]`, list[b], "an array, as the other rows are");
+  if (b >= 0) throw valueError(op, `${name}[${b}]`, list[b], "an array, as the other rows are");
   return list.map((row) => Array.from(row as ArrayLike<unknown>));
 }
 
 function numberOf(op: string, name: string, value: unknown): number {
   if (typeof value === "number") return value;
-  throw argumentError("ERR_SURPRISAL_VALUE", op, name, value, "a number");
+  throw valueError(op, name, value, "a number");
 }
 
 function flagOf(op: string, name: string, value: unknown): number {
   if (value === 0 || value === 0n || value === false) return 0;
   if (typeof value === "number" || typeof value === "boolean" || typeof value === "bigint") return 1;
-  throw argumentError("ERR_SURPRISAL_VALUE", op, name, value, "0, 1, true or false");
+  throw valueError(op, name, value, "0, 1, true or false");
 }
 
 /** Numbers as the kind of array that a slot takes. Ids stay a list: who reads them checks their range. */
@@ -82,7 +81,7 @@ function typed(
   if (kind === "m") return Uint8Array.from(numbers);
   if (kind !== "i") return wide ? Float64Array.from(numbers) : Float32Array.from(numbers);
   const wrong = numbers.findIndex((number) => number !== Math.trunc(number) || Math.abs(number) > 2 ** 31 - 1);
-  if (wrong >= 0) throw argumentError("ERR_SURPRISAL_RANGE", op, nameOf(wrong), numbers[wrong], "an int32");
+  if (wrong >= 0) throw rangeError(op, nameOf(wrong), numbers[wrong], "an int32");
   return Int32Array.from(numbers);
 }
 

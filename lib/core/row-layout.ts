@@ -1,7 +1,7 @@
 // Rows of tokens: padded [B,T] with a mask, or packed values with offsets.
 import { needInt32, optionalMask } from "./arrays";
 import { typedArrayName } from "./dtype";
-import { argumentError, SurprisalError } from "./errors";
+import { dtypeError, optionError, rangeError, shapeError, SurprisalError } from "./errors";
 
 /** Where the rows of a per-token array lie. Give exactly one of the two. */
 export interface RowLayout {
@@ -52,7 +52,7 @@ const MOST_EMPTY_ROWS = 2 ** 31 - 1;
 
 function needSize(op: string, name: string, value: unknown): number {
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
-  throw argumentError("ERR_SURPRISAL_SHAPE", op, name, value, "an integer >= 0");
+  throw shapeError(op, name, value, "an integer >= 0");
 }
 
 /** How far apart all offsets are, from 0 on; -1 where that differs. Four at a time: beside a native op the look itself costs. */
@@ -108,17 +108,11 @@ export function checkOffsets(op: string, name: string, offsets: Int32Array): num
         want: "one entry more than rows",
       },
     );
-  if (offsets[0] !== 0) throw argumentError("ERR_SURPRISAL_RANGE", op, `${name}[0]`, offsets[0], "0");
+  if (offsets[0] !== 0) throw rangeError(op, `${name}[0]`, offsets[0], "0");
   const spacing = spacingOf(offsets);
   if (spacing < 0 && goDown(offsets)) {
     const b = offsets.findIndex((offset, k) => k > 0 && offset < offsets[k - 1]!);
-    throw argumentError(
-      "ERR_SURPRISAL_RANGE",
-      op,
-      `${name}[${b}]`,
-      offsets[b],
-      `>= ${offsets[b - 1]!} (offsets never go down)`,
-    );
+    throw rangeError(op, `${name}[${b}]`, offsets[b], `>= ${offsets[b - 1]!} (offsets never go down)`);
   }
   return spacing;
 }
@@ -127,23 +121,10 @@ export function checkOffsets(op: string, name: string, offsets: Int32Array): num
 export function needRows(op: string, layout: RowLayout): Rows {
   const { shape, offsets } = layout;
   if ((shape === undefined) === (offsets === undefined))
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "shape",
-      shape,
-      "either shape [rows, tokens] (padded) or offsets (packed), not both",
-    );
+    throw optionError(op, "shape", shape, "either shape [rows, tokens] (padded) or offsets (packed), not both");
   if (offsets !== undefined) {
     if (typedArrayName(offsets) !== "Int32Array")
-      throw argumentError(
-        "ERR_SURPRISAL_DTYPE",
-        op,
-        "offsets",
-        offsets,
-        "an Int32Array",
-        "Int32Array.from(offsets) converts",
-      );
+      throw dtypeError(op, "offsets", offsets, "an Int32Array", "Int32Array.from(offsets) converts");
     checkOffsets(op, "offsets", offsets);
     const n = offsets[offsets.length - 1]!;
     return {
@@ -156,13 +137,19 @@ export function needRows(op: string, layout: RowLayout): Rows {
   }
   // JavaScript callers pass what they like.
   if (!Array.isArray(shape) || (shape as readonly unknown[]).length !== 2)
-    throw argumentError("ERR_SURPRISAL_SHAPE", op, "shape", shape, "[rows, tokens]");
+    throw shapeError(op, "shape", shape, "[rows, tokens]");
   const B = needSize(op, "shape[0]", shape[0]);
   const T = needSize(op, "shape[1]", shape[1]);
   // No memory bounds the number of rows that have no tokens: a look at each could last for ever.
   if (T === 0 && B > MOST_EMPTY_ROWS)
-    throw argumentError("ERR_SURPRISAL_SHAPE", op, "shape[0]", B, `at most ${MOST_EMPTY_ROWS} rows without tokens`);
+    throw shapeError(op, "shape[0]", B, `at most ${MOST_EMPTY_ROWS} rows without tokens`);
   return { n: needSize(op, "shape[0] * shape[1]", B * T), B, T, offsets: null, meaning: "rows * tokens" };
+}
+
+/** Calls `visit` with every kept token i and its row b, row after row. */
+export function eachKept({ rows, mask }: MaskedRows, visit: (i: number, b: number) => void): void {
+  for (let b = 0; b < rows.B; ++b)
+    for (let i = rowBegin(rows, b); i < rowEnd(rows, b); ++i) if (!mask || mask[i] !== 0) visit(i, b);
 }
 
 /** The rows that `shape` or `offsets` say, and their `mask`. */

@@ -2,7 +2,7 @@
 // Work of a device in order.
 import { markedClass } from "./brand";
 import type { DeviceRuntime, EventHandle, GraphHandle } from "./device-runtime";
-import { argumentError, SurprisalError } from "./errors";
+import { optionError, SurprisalError } from "./errors";
 
 /**
  * A queue of work on one device. Calls on one stream run in their order; two streams may overlap, but a use of an
@@ -76,8 +76,7 @@ export class Stream {
 
   /** Later calls on this stream run after the event, which may be another stream's. Does not wait here. */
   wait(event: DeviceEvent): void {
-    if (!(event instanceof DeviceEvent))
-      throw argumentError("ERR_SURPRISAL_OPTION", "wait", "event", event, "what record() gave");
+    if (!(event instanceof DeviceEvent)) throw optionError("wait", "event", event, "what record() gave");
     this.#use("wait").waitEvent(event.handle);
   }
 
@@ -105,14 +104,7 @@ export class Stream {
   /** Waits and gives the queue back. Its arrays stay, and go on with the device's own stream, which cannot be disposed of. */
   dispose(): void {
     if (this.#disposed) return;
-    if (!this.#home)
-      throw argumentError(
-        "ERR_SURPRISAL_OPTION",
-        "dispose",
-        "stream",
-        "the device's own",
-        "one that createStream made",
-      );
+    if (!this.#home) throw optionError("dispose", "stream", "the device's own", "one that createStream made");
     this.#disposed = true;
     this.#runtime.close();
   }

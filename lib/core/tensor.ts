@@ -6,7 +6,7 @@ import { needDevice } from "./device-arguments";
 import { allocateOn, DeviceArray } from "./device-array";
 import { DTYPE_CODE, type DTypeCode, typedArrayName } from "./dtype";
 import type { Stream } from "./stream";
-import { argumentError, show } from "./errors";
+import { dtypeError, shapeError, show } from "./errors";
 import type { ArrayKind } from "./host-memory";
 
 /** A Float16Array, which Node has from version 24 on. */
@@ -38,13 +38,7 @@ export interface ReadTensor<View extends TensorView> {
 function asTensor(op: string, name: string, value: unknown): Tensor {
   if (ArrayBuffer.isView(value)) return { data: value };
   if (typeof value === "object" && value !== null && "data" in value && typeof value.data !== "function") return value;
-  throw argumentError(
-    "ERR_SURPRISAL_DTYPE",
-    op,
-    name,
-    value,
-    "a typed array, {data, shape, dtype} or {data, dims, type}",
-  );
+  throw dtypeError(op, name, value, "a typed array, {data, shape, dtype} or {data, dims, type}");
 }
 
 const STORAGE: Readonly<Record<string, readonly TensorDType[]>> = {
@@ -64,21 +58,14 @@ function needDType(
   const possible = (STORAGE[typedArrayName(tensor.data) ?? ""] ?? []).filter((dtype) => allowed.includes(dtype));
   if (possible.length === 0) {
     const floats = allowed.includes("float64") ? "a Float32Array or Float64Array" : "a Float32Array";
-    throw argumentError(
-      "ERR_SURPRISAL_DTYPE",
-      op,
-      name,
-      tensor.data,
-      `${floats}, or half types as Uint16Array or Float16Array`,
-    );
+    throw dtypeError(op, name, tensor.data, `${floats}, or half types as Uint16Array or Float16Array`);
   }
   const named = tensor.dtype ?? tensor.type;
   if (option !== undefined && named !== undefined && named !== option)
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, "dtype", option, `that of the tensor, ${show(named)}`);
+    throw dtypeError(op, "dtype", option, `that of the tensor, ${show(named)}`);
   const dtype = option ?? named ?? (possible.length === 1 ? possible[0] : undefined);
   if (!possible.includes(dtype as TensorDType))
-    throw argumentError(
-      "ERR_SURPRISAL_DTYPE",
+    throw dtypeError(
       op,
       "dtype",
       dtype,
@@ -90,26 +77,14 @@ function needDType(
 /** A size: an integer from 0 to `limit`. */
 export function needSize(op: string, name: string, value: unknown, limit = Number.MAX_SAFE_INTEGER): number {
   if (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= limit) return value as number;
-  throw argumentError(
-    "ERR_SURPRISAL_SHAPE",
-    op,
-    name,
-    value,
-    limit < 2 ** 31 ? `an integer in [0, ${limit}]` : "an integer >= 0",
-  );
+  throw shapeError(op, name, value, limit < 2 ** 31 ? `an integer in [0, ${limit}]` : "an integer >= 0");
 }
 
 function ownShape(op: string, name: string, tensor: Tensor): ReadTensor<TensorView>["own"] {
   const dims = tensor.shape ?? tensor.dims;
   if (dims === undefined) return undefined;
   if (!Array.isArray(dims) || dims.length === 0)
-    throw argumentError(
-      "ERR_SURPRISAL_SHAPE",
-      op,
-      `${name}.shape`,
-      dims,
-      "the sizes of its dimensions, the last one that of a row",
-    );
+    throw shapeError(op, `${name}.shape`, dims, "the sizes of its dimensions, the last one that of a row");
   const sizes = dims.map((size, i) => needSize(op, `${name}.shape[${i}]`, size));
   return { rows: sizes.slice(0, -1).reduce((product, size) => product * size, 1), width: sizes.at(-1)! };
 }
@@ -124,7 +99,7 @@ function readDevice<View extends TensorView>(
 ): ReadTensor<View> {
   needDevice(op, name, array, allowed);
   if (option !== undefined && option !== array.dtype)
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, "dtype", option, `that of the array, ${show(array.dtype)}`);
+    throw dtypeError(op, "dtype", option, `that of the array, ${show(array.dtype)}`);
   const { shape } = array;
   const own =
     shape.length < 2
@@ -175,8 +150,7 @@ function needDeviceLike(
 ): DeviceArray {
   const dtype = DTYPES.find((word) => DTYPE_CODE[word] === like.dtype)!;
   if (value == null) return allocateOn(stream, dtype, DeviceArray.is(like.view) ? like.view.shape : [like.view.length]);
-  if (!DeviceArray.is(value))
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, name, value, `a DeviceArray of ${dtype}, as the ${of} are`);
+  if (!DeviceArray.is(value)) throw dtypeError(op, name, value, `a DeviceArray of ${dtype}, as the ${of} are`);
   needDevice(op, name, value, [dtype]);
   needLength(op, name, value as unknown as TensorView, like.view.length, `as many as ${of}`);
   return value;
@@ -203,8 +177,7 @@ export function needLike<View extends TensorView>(
   const { view } = like;
   if (value == null) return emptyLike(view) as View;
   const kind = String(typedArrayName(view));
-  if (typedArrayName(value) !== kind)
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, name, value, `a ${kind}, as the ${of} are`);
+  if (typedArrayName(value) !== kind) throw dtypeError(op, name, value, `a ${kind}, as the ${of} are`);
   needLength(op, name, value as TensorView, view.length, `as many as ${of}`);
   return value as View;
 }

@@ -1,7 +1,7 @@
 // Device memory of others: of another process, or of another library in this one.
 import { DeviceArray } from "../core/device-array";
 import { DTYPE_CODE, type DType, typedArrayName } from "../core/dtype";
-import { argumentError } from "../core/errors";
+import { argumentError, dtypeError, shapeError } from "../core/errors";
 import { bytesOf, type DevicePlace, needDType, needPlace, needShape } from "./to-device";
 
 /** What another process needs to open an array. Plain data: send it as it is. */
@@ -22,7 +22,7 @@ export interface ForeignOptions<D extends DType> extends DevicePlace {
 
 function needArray(op: string, array: unknown): DeviceArray {
   if (DeviceArray.is(array)) return array;
-  throw argumentError("ERR_SURPRISAL_DTYPE", op, "array", array, "a DeviceArray");
+  throw dtypeError(op, "array", array, "a DeviceArray");
 }
 
 /**
@@ -50,7 +50,7 @@ export function fromIpcHandle<D extends DType>(memory: IpcHandle<D>, options: De
   if (typedArrayName(handle) !== "Uint8Array" || handle.length !== 64)
     throw argumentError("ERR_SURPRISAL_BUFFER", op, "handle", handle, "a Uint8Array of 64 bytes");
   if (!Number.isSafeInteger(byteOffset) || byteOffset < 0)
-    throw argumentError("ERR_SURPRISAL_SHAPE", op, "byteOffset", byteOffset, "an integer >= 0");
+    throw shapeError(op, "byteOffset", byteOffset, "an integer >= 0");
   needDType(op, dtype);
   const stream = needPlace(op, options);
   const opened = stream.runtime.openMemory(

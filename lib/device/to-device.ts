@@ -3,7 +3,7 @@ import { deviceBackend } from "../backend/select";
 import { homeStream } from "../backend/streams";
 import { allocateOn, DeviceArray } from "../core/device-array";
 import { DTYPE_CODE, type DType, type FloatDType, typedArrayName } from "../core/dtype";
-import { argumentError } from "../core/errors";
+import { dtypeError, optionError, rangeError, shapeError } from "../core/errors";
 import { toHalfBits } from "../core/half";
 import { ELEMENT_BYTES } from "../core/host-array";
 import { Stream } from "../core/stream";
@@ -69,32 +69,29 @@ const INT32 = 2 ** 31;
 /** The stream that a place names. */
 export function needPlace(op: string, { backend, device, stream }: DevicePlace): Stream {
   if (stream === undefined) return homeStream(op, deviceBackend(op, backend, device));
-  if (!(stream instanceof Stream))
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "stream", stream, "what createStream() gave");
+  if (!(stream instanceof Stream)) throw optionError(op, "stream", stream, "what createStream() gave");
   if (backend !== undefined && backend !== stream.backend)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "backend", backend, `"${stream.backend}", that of the stream`);
+    throw optionError(op, "backend", backend, `"${stream.backend}", that of the stream`);
   if (device !== undefined && device !== stream.device)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "device", device, `${stream.device}, that of the stream`);
+    throw optionError(op, "device", device, `${stream.device}, that of the stream`);
   return stream;
 }
 
 function needShared(op: string, { shared = false }: DeviceMemory): boolean {
   if (typeof shared === "boolean") return shared;
-  throw argumentError("ERR_SURPRISAL_OPTION", op, "shared", shared, "true or false");
+  throw optionError(op, "shared", shared, "true or false");
 }
 
 /** Sizes of dimensions, checked; their product must be `length`, where that is known. */
 export function needShape(op: string, shape: unknown, length?: number): readonly number[] {
-  if (!Array.isArray(shape))
-    throw argumentError("ERR_SURPRISAL_SHAPE", op, "shape", shape, "the sizes of its dimensions");
+  if (!Array.isArray(shape)) throw shapeError(op, "shape", shape, "the sizes of its dimensions");
   shape.forEach((size: unknown, i) => {
     if (!Number.isSafeInteger(size) || (size as number) < 0)
-      throw argumentError("ERR_SURPRISAL_SHAPE", op, `shape[${i}]`, size, "an integer >= 0");
+      throw shapeError(op, `shape[${i}]`, size, "an integer >= 0");
   });
   const product = (shape as readonly number[]).reduce((a, b) => a * b, 1);
   if (!Number.isSafeInteger(product) || (length !== undefined && product !== length))
-    throw argumentError(
-      "ERR_SURPRISAL_SHAPE",
+    throw shapeError(
       op,
       "shape",
       shape,
@@ -106,7 +103,7 @@ export function needShape(op: string, shape: unknown, length?: number): readonly
 /** One of the element types. */
 export function needDType(op: string, dtype: unknown): DType {
   if (typeof dtype === "string" && Object.hasOwn(DTYPE_CODE, dtype)) return dtype as DType;
-  throw argumentError("ERR_SURPRISAL_DTYPE", op, "dtype", dtype, Object.keys(DTYPE_CODE).join(", "));
+  throw dtypeError(op, "dtype", dtype, Object.keys(DTYPE_CODE).join(", "));
 }
 
 function toInt32(op: string, ids: ArrayLike<number | bigint>): Int32Array {
@@ -114,7 +111,7 @@ function toInt32(op: string, ids: ArrayLike<number | bigint>): Int32Array {
   for (let i = 0; i < out.length; ++i) {
     const id = Number(ids[i]);
     if (!Number.isInteger(id) || id < -INT32 || id >= INT32)
-      throw argumentError("ERR_SURPRISAL_RANGE", op, `array[${i}]`, ids[i], "an integer of 32 bits");
+      throw rangeError(op, `array[${i}]`, ids[i], "an integer of 32 bits");
     out[i] = id;
   }
   return out;
@@ -136,7 +133,7 @@ function asType(op: string, array: Numbers, from: DType | undefined, to: DType):
     return to === "float32" ? Float32Array.from(numbers) : Float64Array.from(numbers);
   if (kind === "Int32Array" && (to === "float32" || to === "float64"))
     return to === "float32" ? Float32Array.from(numbers) : Float64Array.from(numbers);
-  throw argumentError("ERR_SURPRISAL_DTYPE", op, "dtype", to, `a type that a ${String(kind)} converts to`);
+  throw dtypeError(op, "dtype", to, `a type that a ${String(kind)} converts to`);
 }
 
 interface Tensor {
@@ -189,24 +186,12 @@ export function toDevice(array: Sendable, options: ToDeviceOptions = {}): Device
   const { data, dims, shape, type, dtype } = unwrap(array);
   const kind = typedArrayName(data);
   if (kind === undefined || (OWN_DTYPE[kind] === undefined && kind !== "Uint16Array"))
-    throw argumentError(
-      "ERR_SURPRISAL_DTYPE",
-      op,
-      "array",
-      data,
-      "a typed array of a type that devices have, or a tensor around one",
-    );
+    throw dtypeError(op, "array", data, "a typed array of a type that devices have, or a tensor around one");
   const named = dtype ?? type;
   const own = named === undefined ? undefined : needDType(op, named);
   const wanted = options.dtype ?? own ?? OWN_DTYPE[kind];
   if (wanted === undefined)
-    throw argumentError(
-      "ERR_SURPRISAL_DTYPE",
-      op,
-      "dtype",
-      wanted,
-      '"float16" or "bfloat16" for a Uint16Array, which holds the bits of either',
-    );
+    throw dtypeError(op, "dtype", wanted, '"float16" or "bfloat16" for a Uint16Array, which holds the bits of either');
   const elements = asType(op, data as Numbers, own, needDType(op, wanted));
   const { length } = data as Numbers;
   const sizes = needShape(op, options.shape ?? shape ?? dims ?? [length], length);

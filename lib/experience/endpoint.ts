@@ -1,7 +1,7 @@
 // Where requests go: an address and headers, whose secrets no message shows.
 import { inspect } from "node:util";
 
-import { argumentError } from "../core/errors";
+import { optionError } from "../core/errors";
 
 /** Stands for a secret. */
 const HIDDEN = "…";
@@ -26,13 +26,7 @@ function needUrl(op: string, text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url?.protocol !== "http:" && url?.protocol !== "https:")
     // Not shown as it is: it may have a key in it.
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "url",
-      undefined,
-      "an address that begins with http:// or https://",
-    );
+    throw optionError(op, "url", undefined, "an address that begins with http:// or https://");
   return url;
 }
 
@@ -42,8 +36,7 @@ function needHeaders(op: string, given: Readonly<Record<string, string>>): Heade
     try {
       headers.set(name, value);
     } catch {
-      throw argumentError(
-        "ERR_SURPRISAL_OPTION",
+      throw optionError(
         op,
         `headers[${JSON.stringify(name)}]`,
         HIDDEN,

@@ -8,7 +8,7 @@ import type { RunningMoments } from "../control/running-moments";
 import { needFloats } from "../core/arrays";
 import type { Collective } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
-import { argumentError } from "../core/errors";
+import { optionError } from "../core/errors";
 import { needFlag } from "../core/option-checks";
 import { gatherIntegers, gatherRowPartials } from "../core/row-partials";
 import { klEstimates, type KlKind } from "../ops/loss";
@@ -109,13 +109,7 @@ function prepared<Data>(op: string, judged: Experience<Data>, settings: Estimate
   const keptGroups = judged.keptGroups.slice();
   groups.forEach((group, b) => (keptGroups[group] = taught[groupIds[b]!]!));
   if (referenceLogProbs && !oldLogProbs)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "reference",
-      "given",
-      "log-probs of the policy or of the sampler beside it",
-    );
+    throw optionError(op, "reference", "given", "log-probs of the policy or of the sampler beside it");
   const where = { offsets, mask: dropGroups ? kept : mask, backend };
   const kl =
     referenceLogProbs &&

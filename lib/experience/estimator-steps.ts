@@ -5,7 +5,7 @@ import type { PipelineEstimator } from "../advantage/pipeline-estimators";
 import type { BackendOption } from "../backend/select";
 import type { Collective } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
-import { argumentError } from "../core/errors";
+import { optionError } from "../core/errors";
 import type { Reading } from "../core/option-kinds";
 import { groupPlace } from "../ops/group";
 import type { EstimatorResult, Experience } from "./records";
@@ -119,7 +119,7 @@ function batchOf<Data>(
     if (inputs && call.dry) return new Float64Array(0);
     const others = `inputs that return ${field}`;
     const want = GIVEN_BY[field] === undefined ? others : `${GIVEN_BY[field]}, or ${others}`;
-    throw argumentError("ERR_SURPRISAL_OPTION", op, field, undefined, `${want}: estimator "${name}" reads it`);
+    throw optionError(op, field, undefined, `${want}: estimator "${name}" reads it`);
   };
   const batch: Record<string, unknown> = { offsets: experience.offsets, ...given };
   for (const names of oneOf) {

@@ -1,6 +1,6 @@
 // Asking for completions until every prompt has as many as were wanted. No input or output here: a round is asked for by
 // yielding a request, and what came is sent back in.
-import { argumentError, SurprisalError } from "../core/errors";
+import { dtypeError, shapeError, SurprisalError } from "../core/errors";
 import { needNumber, needWord } from "../core/option-checks";
 import type { Completion, Prompt } from "./completion";
 
@@ -117,16 +117,9 @@ export function needGenerated<C>(
   // Adapters are written by callers, some of them in JavaScript.
   const lists: readonly unknown[] = Array.isArray(generated) ? generated : [];
   if (!Array.isArray(generated))
-    throw argumentError(
-      "ERR_SURPRISAL_DTYPE",
-      op,
-      "generate's answer",
-      generated,
-      "a list of completions for each prompt, or null",
-    );
+    throw dtypeError(op, "generate's answer", generated, "a list of completions for each prompt, or null");
   if (lists.length > count && !ignoresSurplus)
-    throw argumentError(
-      "ERR_SURPRISAL_SHAPE",
+    throw shapeError(
       op,
       "generate's answer",
       `${lists.length} lists`,
@@ -134,8 +127,7 @@ export function needGenerated<C>(
     );
   return Array.from({ length: count }, (_, i) => {
     const list = lists[i] ?? [];
-    if (!Array.isArray(list))
-      throw argumentError("ERR_SURPRISAL_DTYPE", op, `generate's answer[${i}]`, list, "a list of completions");
+    if (!Array.isArray(list)) throw dtypeError(op, `generate's answer[${i}]`, list, "a list of completions");
     return list as readonly C[];
   });
 }

@@ -3,7 +3,7 @@ import type { BackendOption } from "../backend/select";
 import { needFloats } from "../core/arrays";
 import { type FloatArray, typedArrayName } from "../core/dtype";
 import { widestFloat } from "../core/float-arrays";
-import { argumentError } from "../core/errors";
+import { valueError } from "../core/errors";
 import { logprob, type Logits } from "../ops/logprob";
 import type { Awaitable, CallOptions, ScoringPolicy } from "./adapters";
 import { pieces, type Task } from "./bounded";
@@ -37,8 +37,7 @@ function needTokenNumbers<Data>(
 ): FloatArray {
   const checked = needFloats(op, name, values, tokenIds.length, "one per response token");
   const wrong = checked.findIndex((value, i) => mask[i] === 1 && Number.isNaN(value));
-  if (wrong >= 0)
-    throw argumentError("ERR_SURPRISAL_VALUE", op, `${name}[${wrong}]`, NaN, "a number at each of the policy's tokens");
+  if (wrong >= 0) throw valueError(op, `${name}[${wrong}]`, NaN, "a number at each of the policy's tokens");
   return checked;
 }
 

@@ -6,7 +6,7 @@ import { needStage } from "../advantage/pipeline-estimators";
 import type { KlController } from "../control/kl-controller";
 import type { RunningMoments } from "../control/running-moments";
 import { readingArguments } from "../core/checked-call";
-import { argumentError } from "../core/errors";
+import { optionError } from "../core/errors";
 import { needNumber, needWord } from "../core/option-checks";
 import { KL_KINDS, type KlKind } from "../ops/loss/kl-estimates";
 import type { OverlongPenaltyOptions } from "../reward/overlong-penalty";
@@ -113,19 +113,18 @@ function needCalls<Data>(
   const asks = (model: object | undefined, name: string): unknown =>
     (model as Record<string, unknown> | undefined)?.[name];
   if (typeof asks(policy, "generate") !== "function")
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "policy.generate", asks(policy, "generate"), "a function");
+    throw optionError(op, "policy.generate", asks(policy, "generate"), "a function");
   needNumber(op, "policy.promptsPerCall", policy.promptsPerCall ?? 1, { min: 1, integer: true });
   const models = { policy, reference: options.reference, critic };
   for (const [name, model] of Object.entries(models))
     needNumber(op, `${name}.rowsPerCall`, model?.rowsPerCall ?? 1, { min: 1, integer: true });
   if (critic && typeof asks(critic, "values") !== "function")
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "critic.values", asks(critic, "values"), "a function");
+    throw optionError(op, "critic.values", asks(critic, "values"), "a function");
   const named: unknown = sources;
   if (typeof named !== "object" || named === null || Object.keys(named).length === 0)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "rewards", sources, "at least one source");
+    throw optionError(op, "rewards", sources, "at least one source");
   for (const [name, source] of Object.entries(sources))
-    if (!isSource(source))
-      throw argumentError("ERR_SURPRISAL_OPTION", op, `rewards.${name}`, source, "a function, or { rewards }");
+    if (!isSource(source)) throw optionError(op, `rewards.${name}`, source, "a function, or { rewards }");
 }
 
 /** Models that say what the steps ask of them. */
@@ -135,19 +134,12 @@ function needModels<Data>(
 ): void {
   needWord(op, "klEstimator", klEstimator ?? "k1", KL_KINDS);
   if (oldLogProbs === "policy" && !askPolicy(policy, {}))
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "oldLogProbs",
-      "policy",
-      'a policy with logProbs or logits; or "sampler"',
-    );
-  if (reference && !askPolicy(reference, {}))
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "reference", reference, "logProbs or logits");
+    throw optionError(op, "oldLogProbs", "policy", 'a policy with logProbs or logits; or "sampler"');
+  if (reference && !askPolicy(reference, {})) throw optionError(op, "reference", reference, "logProbs or logits");
   if (klController && !reference)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "reference", reference, "a reference policy with a klController");
+    throw optionError(op, "reference", reference, "a reference policy with a klController");
   if (klController && typeof (klController.state as KlController | null | undefined)?.coefficient !== "number")
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "klController.state", klController.state, "{ coefficient }");
+    throw optionError(op, "klController.state", klController.state, "{ coefficient }");
 }
 
 /** Whether a discount changes the advantages of these steps. */
@@ -164,8 +156,7 @@ function needSteps<Data>(
   recipe: CheckedRecipe,
 ): void {
   const { estimator, klCoefficient } = steps;
-  const refuse = (name: string, got: unknown, want: string): Error =>
-    argumentError("ERR_SURPRISAL_OPTION", op, name, got, want);
+  const refuse = (name: string, got: unknown, want: string): Error => optionError(op, name, got, want);
   needWord(op, "advantages.estimator", estimator, advantageNames);
   if (klController && klCoefficient !== undefined)
     throw refuse("advantages.klCoefficient", klCoefficient, "nothing beside a klController, which has the coefficient");
@@ -223,7 +214,7 @@ export class ExperienceMaker<Data = unknown> {
     const { overlong, dropGroups, klEstimator, klController: klControl, advantages, backend, collective } = options;
     if (typeof advantages === "object") needSteps(op, advantages, options, this.#recipe);
     else if (advantages !== undefined && typeof advantages !== "function")
-      throw argumentError("ERR_SURPRISAL_OPTION", op, "advantages", advantages, "{ estimator, … } or a function");
+      throw optionError(op, "advantages", advantages, "{ estimator, … } or a function");
     const weights = this.#recipe.all;
     this.#settings = { overlong, dropGroups, klEstimator, klControl, advantages, weights, backend, collective };
     const runningMoments =
@@ -250,7 +241,7 @@ export class ExperienceMaker<Data = unknown> {
       needNumber(op, name, value, { min: 0, max: 1 });
       if (typeof advantages === "object" && discounts(advantages, name)) continue;
       const by = typeof advantages === "object" ? `estimator "${advantages.estimator}"` : "these advantages";
-      throw argumentError("ERR_SURPRISAL_OPTION", op, name, value, `nothing: ${by} has no ${name}`);
+      throw optionError(op, name, value, `nothing: ${by} has no ${name}`);
     }
     const none = new Float64Array(0);
     const nothing: Experience<Data> = {
@@ -299,7 +290,7 @@ export class ExperienceMaker<Data = unknown> {
   ): Promise<PolicyGeneration<Data>> {
     const op = "ExperienceMaker.generate";
     const given = readingArguments(op, (): GenerateOptions => {
-      if (!Array.isArray(prompts)) throw argumentError("ERR_SURPRISAL_OPTION", op, "prompts", prompts, "an array");
+      if (!Array.isArray(prompts)) throw optionError(op, "prompts", prompts, "an array");
       return { ...this.#options, ...options };
     });
     return generateCompletions(this.#options.policy, prompts, given);
@@ -342,13 +333,7 @@ export class ExperienceMaker<Data = unknown> {
     const fromSampler = this.#options.oldLogProbs === "sampler";
     const ask = fromSampler ? undefined : askPolicy(policy, backend);
     if (fromSampler && !samples.samplerLogProbs)
-      throw argumentError(
-        "ERR_SURPRISAL_OPTION",
-        op,
-        "oldLogProbs",
-        "sampler",
-        "samples with log-probs of the sampler for every row",
-      );
+      throw optionError(op, "oldLogProbs", "sampler", "samples with log-probs of the sampler for every row");
     const old = ask && collect(op, "policy.", samples, size(policy.rowsPerCall), ask, counter("logProbs", B));
     const referred =
       reference &&

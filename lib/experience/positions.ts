@@ -1,6 +1,6 @@
 // Segments and positions of sequences that lie in one row, one behind the other.
 import { needIds, type TokenIds } from "../core/arrays";
-import { argumentError } from "../core/errors";
+import { rangeError } from "../core/errors";
 import { needRows } from "../core/row-layout";
 
 /**
@@ -39,7 +39,7 @@ export function positionIds(
     const seen = new Map<number, number>();
     for (let i = b * T; i < (b + 1) * T; ++i) {
       const segment = given[i]!;
-      if (segment < 0) throw argumentError("ERR_SURPRISAL_RANGE", op, `segments[${i}]`, segment, "an id >= 0");
+      if (segment < 0) throw rangeError(op, `segments[${i}]`, segment, "an id >= 0");
       if (segment === 0) continue;
       const position = seen.get(segment) ?? 0;
       positions[i] = position;

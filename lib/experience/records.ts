@@ -2,7 +2,7 @@
 // response token; numbers per row are in the order of the rows.
 import type { KlController } from "../control/kl-controller";
 import type { FloatArray } from "../core/dtype";
-import { argumentError } from "../core/errors";
+import { rangeError } from "../core/errors";
 import type { Prompt } from "./completion";
 import type { GenerationStatistics } from "./generation";
 import { lengthsOf, offsetsOf } from "../core/packed-rows";
@@ -164,7 +164,7 @@ export function selectRows<S extends Samples>(samples: S, rows: ArrayLike<number
   const B = rowCount(samples);
   const chosen = Array.from(rows, (b, i) => {
     if (!Number.isInteger(b) || b < 0 || b >= B)
-      throw argumentError("ERR_SURPRISAL_RANGE", "selectRows", `rows[${i}]`, b, `an integer in 0..${B - 1}`);
+      throw rangeError("selectRows", `rows[${i}]`, b, `an integer in 0..${B - 1}`);
     return b;
   });
   const from = samples as Partial<Experience> & Samples;

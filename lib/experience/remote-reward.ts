@@ -1,5 +1,5 @@
 // Rewards from a server.
-import { argumentError, show } from "../core/errors";
+import { optionError, show } from "../core/errors";
 import { needNumber } from "../core/option-checks";
 import type { RewardFunction, RewardRow } from "./adapters";
 import { pieces, runBounded } from "./bounded";
@@ -61,8 +61,7 @@ export function remoteReward<Data = unknown>(
   const { body = defaultBody, read = defaultRead, concurrency = 4, failures, rest, ...request } = options;
   const batchSize = needNumber(op, "batchSize", options.batchSize ?? 64, { min: 1, integer: true });
   const urls = typeof url === "string" ? [url] : url;
-  if (urls.length === 0)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "url", urls, "an address, or a list with one at least");
+  if (urls.length === 0) throw optionError(op, "url", urls, "an address, or a list with one at least");
   const requests = requestsAmong(op, urls, request, { failures, rest }, true);
   return async (rows, { signal }) => {
     const deadline = requests.begin();

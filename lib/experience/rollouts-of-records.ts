@@ -1,5 +1,5 @@
 // Records of a step as rollouts, which files hold one by one, and back.
-import { argumentError } from "../core/errors";
+import { optionError } from "../core/errors";
 import type { FloatArray } from "../core/dtype";
 import { type Rollout, TOKEN_FIELDS } from "../io/record";
 import { cutRows } from "../io/rollout-columns";
@@ -65,8 +65,7 @@ export function rolloutsOf(record: Samples | Experience, options: RolloutsOfOpti
 function needCompletion(op: string, rollout: Rollout, i: number): Completion {
   const { tokenIds, promptIds } = rollout;
   if (tokenIds && promptIds) return { ...rollout, tokenIds };
-  throw argumentError(
-    "ERR_SURPRISAL_OPTION",
+  throw optionError(
     op,
     `rollouts[${i}].${tokenIds ? "promptIds" : "tokenIds"}`,
     undefined,

@@ -1,6 +1,6 @@
 // Samples from the completions of a generation: each completion is checked, then all of them become columns.
 import { completionTruncated } from "../advantage/maxent/completion-truncated";
-import { argumentError } from "../core/errors";
+import { dtypeError, optionError, rangeError, shapeError, valueError } from "../core/errors";
 import { packRows } from "../core/packed-rows";
 import type { Rollout } from "../io";
 import { refusalOf, RolloutColumns } from "../io/rollout-columns";
@@ -11,20 +11,18 @@ import type { Samples } from "./records";
 function needTokens(op: string, name: string, values: unknown): Int32Array {
   const list = values as ArrayLike<number> | null | undefined;
   if (list == null || typeof list !== "object" || typeof list.length !== "number")
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, name, values, "a list of token ids");
+    throw dtypeError(op, name, values, "a list of token ids");
   return Int32Array.from(list, (id, i) => {
     if (!Number.isInteger(id) || id < 0 || id > 2 ** 31 - 1)
-      throw argumentError("ERR_SURPRISAL_RANGE", op, `${name}[${i}]`, id, "a token id: an integer in [0, 2^31)");
+      throw rangeError(op, `${name}[${i}]`, id, "a token id: an integer in [0, 2^31)");
     return id;
   });
 }
 
 function needNumbers(op: string, name: string, values: ArrayLike<number>, length: number): Float64Array {
-  if (values.length !== length)
-    throw argumentError("ERR_SURPRISAL_SHAPE", op, `${name}.length`, values.length, `${length}, one per token`);
+  if (values.length !== length) throw shapeError(op, `${name}.length`, values.length, `${length}, one per token`);
   return Float64Array.from(values, (value, i) => {
-    if (typeof value !== "number" || Number.isNaN(value))
-      throw argumentError("ERR_SURPRISAL_VALUE", op, `${name}[${i}]`, value, "a number");
+    if (typeof value !== "number" || Number.isNaN(value)) throw valueError(op, `${name}[${i}]`, value, "a number");
     return value;
   });
 }
@@ -38,8 +36,7 @@ function checkedRollout(
 ): Rollout & { readonly promptIds: Int32Array } {
   const ids = needTokens(op, `${name}.tokenIds`, tokenIds);
   if (promptIds === undefined)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
+    throw optionError(
       op,
       `${name}.promptIds`,
       undefined,

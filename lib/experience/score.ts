@@ -1,5 +1,5 @@
 // Rewards of several sources, and what they come to for each row.
-import { argumentError, SurprisalError } from "../core/errors";
+import { optionError, shapeError, SurprisalError, valueError } from "../core/errors";
 import { needNumber } from "../core/option-checks";
 import type { RewardResult } from "../reward/reward-function";
 import type { RewardRow, RewardSource, RewardValues } from "./adapters";
@@ -26,8 +26,7 @@ export interface CheckedRecipe {
 function needWeights(op: string, name: string, weights: RewardWeights, sources: NamedSources<never>): RewardWeights {
   for (const [source, weight] of Object.entries(weights)) {
     if (!Object.hasOwn(sources, source))
-      throw argumentError(
-        "ERR_SURPRISAL_OPTION",
+      throw optionError(
         op,
         `${name}.${source}`,
         weight,
@@ -62,13 +61,7 @@ export function weightsOfRows<Data>(
   const ofPrompts = prompts.map(({ label }, i) => {
     const weights = all ?? (label === undefined ? undefined : byLabel.get(label));
     if (weights) return weights;
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      `prompts[${i}].label`,
-      label,
-      `a label of the recipe: ${[...byLabel.keys()].join(", ")}`,
-    );
+    throw optionError(op, `prompts[${i}].label`, label, `a label of the recipe: ${[...byLabel.keys()].join(", ")}`);
   });
   return Array.from(groups, (group) => ofPrompts[group]!);
 }
@@ -86,8 +79,7 @@ function rewardRows<Data>(op: string, samples: Samples<Data>, rows: readonly num
       get completion(): string {
         const completion = texts[b];
         if (completion !== undefined) return completion;
-        throw argumentError(
-          "ERR_SURPRISAL_VALUE",
+        throw valueError(
           op,
           `texts[${b}]`,
           completion,
@@ -126,8 +118,7 @@ function needReward(
   if (typeof reward === "number" && (Number.isFinite(reward) || (result && Number.isNaN(reward))))
     return { reward, reason: result?.reason };
   const want = "a finite number, or null where the reward does not apply";
-  throw argumentError(
-    "ERR_SURPRISAL_VALUE",
+  throw valueError(
     op,
     `rewards.${name}'s reward of row ${row}`,
     reward,
@@ -145,13 +136,7 @@ function enter(
 ): void {
   const length: unknown = (given as RewardValues | undefined)?.length;
   if (length !== rows.length)
-    throw argumentError(
-      "ERR_SURPRISAL_SHAPE",
-      op,
-      `rewards.${name}'s answer`,
-      length,
-      `${rows.length} rewards, one per row`,
-    );
+    throw shapeError(op, `rewards.${name}'s answer`, length, `${rows.length} rewards, one per row`);
   const checked = rows.map((row, i) => needReward(op, name, row, given[i]));
   rows.forEach((row, i) => {
     values[row] = checked[i]!.reward;

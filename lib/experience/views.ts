@@ -1,5 +1,5 @@
 // Two views of a record for the forward pass: padded, a matrix of sequences, and packed, all sequences in one row. Both ways.
-import { argumentError } from "../core/errors";
+import { rangeError, shapeError } from "../core/errors";
 import type { Experience, Samples } from "./records";
 import { TOKEN_FIELDS } from "./records";
 import { lengthsOf, offsetsOf, padRows, type RowArray, unpadRows } from "../core/packed-rows";
@@ -109,13 +109,7 @@ export function unpadExperience<S extends Samples>(padded: Padded<S>): S {
   const A = responseShape[1];
   const P = S - A;
   if (responseShape[0] !== B || P < 0)
-    throw argumentError(
-      "ERR_SURPRISAL_SHAPE",
-      "unpadExperience",
-      "responseShape",
-      responseShape,
-      `[${B}, at most ${S}]`,
-    );
+    throw shapeError("unpadExperience", "responseShape", responseShape, `[${B}, at most ${S}]`);
   const side = <R extends Int32Array | Uint8Array>(values: R, from: number, to: number): R =>
     values.filter((_, i) => i % S >= from && i % S < to) as R;
   const prompts = unpadRows(side(sequences, 0, P), { shape: [B, P], present: side(attentionMask, 0, P) });
@@ -185,8 +179,7 @@ export function splitSequences(
   const responses = lengths.map((length, b) => {
     const prompt = promptLengths[b]!;
     if (prompt > length)
-      throw argumentError(
-        "ERR_SURPRISAL_RANGE",
+      throw rangeError(
         "splitSequences",
         `promptLengths[${b}]`,
         prompt,

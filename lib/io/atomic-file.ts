@@ -1,7 +1,7 @@
 // A file that appears whole under its name, or not at all.
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { argumentError } from "../core/errors";
+import { optionError } from "../core/errors";
 import { type Destination, destinationOf, unfinishedName, whatIs } from "../core/unfinished-file";
 import { refusedBySystem, unreadable } from "./place";
 import { pathOf } from "./source";
@@ -33,8 +33,7 @@ export async function writeAtomically<T>(
   fill: (file: AtomicFile) => Promise<T>,
 ): Promise<T> {
   const path = pathOf(target);
-  if (path === undefined || path === "")
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "target", target, "a path or a file: URL");
+  if (path === undefined || path === "") throw optionError(op, "target", target, "a path or a file: URL");
   const system = <R>(step: Promise<R>): Promise<R> =>
     step.catch((error: unknown) => {
       throw refusedBySystem(op, path, "written", error);

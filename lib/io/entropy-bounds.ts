@@ -1,5 +1,5 @@
 // What a list of the likeliest tokens says about the entropy of the whole distribution: an interval, never a value.
-import { argumentError, SurprisalError } from "../core/errors";
+import { optionError, SurprisalError, valueError } from "../core/errors";
 import { needNumber, needWord } from "../core/option-checks";
 import type { TopK } from "./record";
 
@@ -97,17 +97,10 @@ export function entropyBounds(topK: TopK, vocab: number, options: EntropyBoundsO
       .sort()
       .reverse();
     if (sorted.length > vocab)
-      throw argumentError(
-        "ERR_SURPRISAL_OPTION",
-        op,
-        "vocab",
-        vocab,
-        `at least ${sorted.length}, the tokens listed at position ${t}`,
-      );
+      throw optionError(op, "vocab", vocab, `at least ${sorted.length}, the tokens listed at position ${t}`);
     const { low, high, mass } = boundsOf(sorted, vocab, sampled ? sampled[t] === sorted.at(-1) : true);
     if (mass > 1 + EXCESS)
-      throw argumentError(
-        "ERR_SURPRISAL_VALUE",
+      throw valueError(
         op,
         `topK.logProbs of token ${t}`,
         mass,

@@ -1,5 +1,5 @@
 // Rollouts as Parquet: one row each, a column for every field of the record, lists as lists. Row groups are written as they fill.
-import { argumentError } from "../core/errors";
+import { valueError } from "../core/errors";
 import type { AtomicFile } from "./atomic-file";
 import { valueText } from "./json-text";
 import { parquetWriter } from "./parquet-peer";
@@ -124,8 +124,7 @@ export async function writeParquet(op: string, file: AtomicFile, rollouts: Async
     }
     const odd = group.findIndex((rollout) => rollout.group !== undefined && typeof rollout.group !== groupType);
     if (odd >= 0)
-      throw argumentError(
-        "ERR_SURPRISAL_VALUE",
+      throw valueError(
         op,
         `rollouts[${written + odd}].group`,
         group[odd]!.group,

@@ -1,5 +1,5 @@
 // Rollouts from any source, one after the other.
-import { argumentError, SurprisalError } from "../core/errors";
+import { optionError, SurprisalError } from "../core/errors";
 import { needNumber, needWord } from "../core/option-checks";
 import { DialectDetector, DIALECTS } from "./dialects";
 import { formatOf, HEAD_BYTES } from "./format";
@@ -112,13 +112,7 @@ function checkOptions(source: RolloutSource, options: ReadOptions): void {
     needNumber(OP, "maxRecordBytes", options.maxRecordBytes, { min: 1, max: 2 ** 29, integer: true });
   const given: unknown = source;
   if (given === "" || given == null)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      OP,
-      "source",
-      given,
-      "a path, a file: URL, a Uint8Array or an async iterable of chunks",
-    );
+    throw optionError(OP, "source", given, "a path, a file: URL, a Uint8Array or an async iterable of chunks");
 }
 
 /**

@@ -1,6 +1,6 @@
 // Rollouts as the arrays that estimators and losses take, and their results back on the rollouts.
 import { type FloatArray, type FloatDType, isFloatArray } from "../core/dtype";
-import { argumentError, SurprisalError } from "../core/errors";
+import { dtypeError, optionError, SurprisalError, valueError } from "../core/errors";
 import { needWord } from "../core/option-checks";
 import { offsetsOf, padRows, type RowArray } from "../core/packed-rows";
 import { type Rollout, TOKEN_FIELDS, type TokenField } from "./record";
@@ -53,21 +53,14 @@ function rewardOf(op: string, rollout: Rollout, index: number, { rewardWeights }
     return Object.entries(rewardWeights).reduce((sum, [name, weight]) => {
       const value = rewards && Object.hasOwn(rewards, name) ? rewards[name] : undefined;
       if (value === undefined)
-        throw argumentError(
-          "ERR_SURPRISAL_VALUE",
-          op,
-          `rollouts[${index}].rewards.${name}`,
-          value,
-          "a number, since rewardWeights names it",
-        );
+        throw valueError(op, `rollouts[${index}].rewards.${name}`, value, "a number, since rewardWeights names it");
       return sum + weight * value;
     }, 0);
   }
   if (reward !== undefined) return reward;
   const values = Object.values(rewards ?? {});
   if (values.length === 1) return values[0]!;
-  throw argumentError(
-    "ERR_SURPRISAL_VALUE",
+  throw valueError(
     op,
     `rollouts[${index}].reward`,
     reward,
@@ -166,15 +159,8 @@ export function attachResults(rollouts: readonly Rollout[], batch: RolloutBatch,
   ][];
   for (const [name, array] of given) {
     if (name !== "rowAdvantages" && !TOKEN_FIELDS.includes(name))
-      throw argumentError(
-        "ERR_SURPRISAL_OPTION",
-        op,
-        "results",
-        name,
-        `one of ${[...TOKEN_FIELDS, "rowAdvantages"].join(", ")}`,
-      );
-    if (!isFloatArray(array))
-      throw argumentError("ERR_SURPRISAL_DTYPE", op, `results.${name}`, array, "a Float32Array or a Float64Array");
+      throw optionError(op, "results", name, `one of ${[...TOKEN_FIELDS, "rowAdvantages"].join(", ")}`);
+    if (!isFloatArray(array)) throw dtypeError(op, `results.${name}`, array, "a Float32Array or a Float64Array");
     const wanted = name === "rowAdvantages" ? rollouts.length : count;
     if (array.length !== wanted)
       throw new SurprisalError(

@@ -1,5 +1,5 @@
 // How far the sampler's log-probs are from the trainer's own: the same tokens, the same weights, two programs.
-import { argumentError, SurprisalError } from "../core/errors";
+import { optionError, SurprisalError } from "../core/errors";
 import { needNumber, needWord } from "../core/option-checks";
 import type { Rollout } from "./record";
 
@@ -123,8 +123,7 @@ export class SamplerGapMeter {
  */
 export function samplerGap(rollouts: Iterable<Rollout>, options: SamplerGapOptions = {}): SamplerGap {
   if (typeof (rollouts as Partial<Iterable<Rollout>>)[Symbol.iterator] !== "function")
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
+    throw optionError(
       "samplerGap",
       "rollouts",
       rollouts,

@@ -3,7 +3,7 @@ import { constants, type Stats } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { typedArrayName } from "../core/dtype";
-import { argumentError } from "../core/errors";
+import { dtypeError, optionError } from "../core/errors";
 import { whatIs } from "../core/unfinished-file";
 import { utf8Bytes } from "./bytes";
 import type { RolloutSource } from "./read-options";
@@ -125,8 +125,7 @@ export async function openSource(op: string, source: RolloutSource, name: string
   if (isBytes(source)) return bytesSource(name, source);
   const path = pathOf(source);
   if (path !== undefined) return fileSource(op, name, path);
-  throw argumentError(
-    "ERR_SURPRISAL_OPTION",
+  throw optionError(
     op,
     "source",
     source,
@@ -164,7 +163,7 @@ async function* encoded(op: string, chunks: AsyncIterable<unknown>): AsyncGenera
     if (half !== "") yield utf8Bytes(half);
     half = "";
     if (isBytes(chunk)) yield chunk;
-    else throw argumentError("ERR_SURPRISAL_DTYPE", op, "source", chunk, "chunks that are Uint8Array or string");
+    else throw dtypeError(op, "source", chunk, "chunks that are Uint8Array or string");
   }
   if (half !== "") yield utf8Bytes(half);
 }
@@ -218,11 +217,5 @@ export async function openStream(
     return { totalBytes: bytes.size, pieces: abortable(piecesOf(bytes, start), signal) };
   }
   if (isChunks(source)) return { totalBytes: undefined, pieces: abortable(encoded(op, source), signal) };
-  throw argumentError(
-    "ERR_SURPRISAL_OPTION",
-    op,
-    "source",
-    source,
-    "a path, a file: URL, a Uint8Array or an async iterable of chunks",
-  );
+  throw optionError(op, "source", source, "a path, a file: URL, a Uint8Array or an async iterable of chunks");
 }

@@ -1,5 +1,5 @@
 // Tables as CSV (RFC 4180, lines end with a newline).
-import { argumentError, SurprisalError } from "../core/errors";
+import { shapeError, SurprisalError } from "../core/errors";
 import { writeAtomically } from "./atomic-file";
 
 export type Cell = string | number | bigint | boolean | null | undefined;
@@ -26,7 +26,7 @@ function cellText(cell: Cell, guard: boolean): string {
 
 function* linesOf(op: string, { columns, rows }: Table, guard: boolean): Generator<string> {
   const line = (cells: readonly Cell[]): string => `${cells.map((cell) => cellText(cell, guard)).join(",")}\n`;
-  if (columns.length === 0) throw argumentError("ERR_SURPRISAL_SHAPE", op, "columns", columns, "at least one name");
+  if (columns.length === 0) throw shapeError(op, "columns", columns, "at least one name");
   yield line(columns);
   let index = 0;
   for (const row of rows) {

@@ -1,6 +1,6 @@
 // Arrays of several dimensions as tensor files hold them.
 import { typedArrayName } from "../core/dtype";
-import { argumentError, SurprisalError } from "../core/errors";
+import { dtypeError, SurprisalError } from "../core/errors";
 import type { OwnBytes } from "./source";
 
 /** Element types of tensor files. Half types are bits in a Uint16Array, 8-bit floats bits in a Uint8Array, bool 0 and 1. */
@@ -92,16 +92,9 @@ export function bytesOf({ data }: FileTensor): Uint8Array {
 export function checkTensor(op: string, name: string, tensor: FileTensor): void {
   const { dtype, shape, data } = tensor;
   if (!Object.hasOwn(ELEMENT_TYPES, dtype))
-    throw argumentError(
-      "ERR_SURPRISAL_DTYPE",
-      op,
-      `${name}.dtype`,
-      dtype,
-      `one of ${Object.keys(ELEMENT_TYPES).join(", ")}`,
-    );
+    throw dtypeError(op, `${name}.dtype`, dtype, `one of ${Object.keys(ELEMENT_TYPES).join(", ")}`);
   const wanted = ELEMENT_TYPES[dtype].array.name;
-  if (typedArrayName(data) !== wanted)
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, `${name}.data`, data, `a ${wanted} for ${dtype}`);
+  if (typedArrayName(data) !== wanted) throw dtypeError(op, `${name}.data`, data, `a ${wanted} for ${dtype}`);
   const elements = elementsOf(shape, dtype);
   if (elements !== data.length)
     throw new SurprisalError(

@@ -6,7 +6,7 @@
 //   reward, advantage float64 [B]
 //   topk_offsets int32 [n+1], topk_logprobs float64 [..], topk_ids int32 [..]
 //   rollouts uint8 [..]         JSON Lines: {"rollout": the other fields, "fields": which of the above this one has}
-import { argumentError } from "../core/errors";
+import { valueError } from "../core/errors";
 import { joinRows, offsetsOf } from "../core/packed-rows";
 import { JSON_NAMES, PER_TOKEN, type Rollout, TOKEN_FIELDS, tokenCount, type TopK, wrongLength } from "./record";
 import { refusalOf } from "./rollout-columns";
@@ -23,15 +23,7 @@ const INT32_MAX = 2 ** 31 - 1;
 /** Running sums of lengths, from 0; refuses what one file cannot number. */
 function needOffsets(op: string, name: string, lengths: readonly number[]): Int32Array {
   const sum = lengths.reduce((total, length) => total + length, 0);
-  if (sum > INT32_MAX)
-    throw argumentError(
-      "ERR_SURPRISAL_VALUE",
-      op,
-      name,
-      sum,
-      `at most ${INT32_MAX} in one file`,
-      "write several files",
-    );
+  if (sum > INT32_MAX) throw valueError(op, name, sum, `at most ${INT32_MAX} in one file`, "write several files");
   return offsetsOf(lengths);
 }
 

@@ -1,5 +1,5 @@
 // Tensors from and into safetensors, npz and npy files.
-import { argumentError, SurprisalError } from "../core/errors";
+import { dtypeError, optionError, SurprisalError } from "../core/errors";
 import { needWord } from "../core/option-checks";
 import { type AtomicFile, writeAtomically } from "./atomic-file";
 import { formatOf, HEAD_BYTES } from "./format";
@@ -124,13 +124,7 @@ export async function readTensorsOf(op: string, bytes: ByteSource, options: Read
   const names = options.names ?? members.names;
   for (const name of names)
     if (!members.names.includes(name))
-      throw argumentError(
-        "ERR_SURPRISAL_OPTION",
-        op,
-        "names",
-        name,
-        `names of the file (${members.names.slice(0, 20).join(", ")})`,
-      );
+      throw optionError(op, "names", name, `names of the file (${members.names.slice(0, 20).join(", ")})`);
   const total = names.reduce((sum, name) => sum + members.bytes(name), 0);
   if (total > maxBytes)
     throw malformed(
@@ -155,13 +149,7 @@ function formatOfTarget(op: string, target: unknown, given: TensorFormat | undef
   }
   const ending = /\.(safetensors|npz|npy)$/i.exec(pathOf(target) ?? "")?.[1]?.toLowerCase();
   if (ending === undefined)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "target",
-      target,
-      "a path that ends with .safetensors, .npz or .npy, or the option format",
-    );
+    throw optionError(op, "target", target, "a path that ends with .safetensors, .npz or .npy, or the option format");
   return ending as TensorFormat;
 }
 
@@ -189,23 +177,10 @@ export async function writeTensorsTo(
   for (const [name, tensor] of Object.entries(tensors)) {
     checkTensor(op, `tensors.${name}`, tensor);
     if (format !== "safetensors" && !isNumpyDType(tensor.dtype))
-      throw argumentError(
-        "ERR_SURPRISAL_DTYPE",
-        op,
-        `tensors.${name}.dtype`,
-        tensor.dtype,
-        "a type that numpy has",
-        "safetensors holds it",
-      );
+      throw dtypeError(op, `tensors.${name}.dtype`, tensor.dtype, "a type that numpy has", "safetensors holds it");
   }
   if (options.metadata && format !== "safetensors")
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "metadata",
-      options.metadata,
-      "nothing: only safetensors has room for it",
-    );
+    throw optionError(op, "metadata", options.metadata, "nothing: only safetensors has room for it");
   if (format === "safetensors") return writeSafetensors(file, tensors, options.metadata);
   if (format === "npz") return writeNpz(file, tensors, options);
   const [only, ...others] = Object.values(tensors);

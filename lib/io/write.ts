@@ -1,5 +1,5 @@
 // Rollouts into a file.
-import { argumentError } from "../core/errors";
+import { optionError } from "../core/errors";
 import { type AtomicFile, writeAtomically } from "./atomic-file";
 import { formatOfPath } from "./format";
 import { writeJsonl } from "./jsonl-writer";
@@ -41,8 +41,7 @@ export async function writeRollouts(
   const path = pathOf(target) ?? "";
   const format = options.format ?? formatOfPath(path);
   if (format === undefined || !Object.hasOwn(WRITERS, format))
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
+    throw optionError(
       OP,
       options.format === undefined ? "target" : "format",
       options.format ?? target,

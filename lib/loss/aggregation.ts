@@ -4,7 +4,7 @@ import { needFloats } from "../core/arrays";
 import type { Collective, CollectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
 import { floatDType } from "../core/float-arrays";
-import { argumentError } from "../core/errors";
+import { optionError } from "../core/errors";
 import { needNumber, needWord } from "../core/option-checks";
 import { gatherRowPartials } from "../core/row-partials";
 import { type MaskedRows, needMaskedRows, type RowLayout, type Rows } from "../core/row-layout";
@@ -115,13 +115,7 @@ function needCounts(
   if (named?.rows !== undefined) counts.rows = named.rows;
   for (const name of named?.needed ?? [])
     if (options[name] === undefined && (options.workers ?? 1) > 1)
-      throw argumentError(
-        "ERR_SURPRISAL_OPTION",
-        op,
-        name,
-        undefined,
-        "the count of all workers, since workers is given",
-      );
+      throw optionError(op, name, undefined, "the count of all workers, since workers is given");
   for (const name of COUNTS) {
     if (options[name] === undefined) continue;
     const count = needNumber(op, name, options[name], { min: 0, above: true });
@@ -136,7 +130,7 @@ function needCounts(
 
 function needLength(op: string, rows: Rows, length: number | undefined, collective: Collective | undefined): number {
   if (length !== undefined) return length;
-  if (rows.offsets) throw argumentError("ERR_SURPRISAL_OPTION", op, "length", length, "a number > 0 for packed rows");
+  if (rows.offsets) throw optionError(op, "length", length, "a number > 0 for packed rows");
   return collective ? collective.allReduce(Float64Array.of(rows.T), "max")[0]! : rows.T;
 }
 

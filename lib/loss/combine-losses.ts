@@ -1,7 +1,7 @@
 // Several losses of the same log-probs as one.
 import { needFloats } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
-import { argumentError } from "../core/errors";
+import { optionError } from "../core/errors";
 import { needNumber } from "../core/option-checks";
 
 /** A loss and its gradient, as a policy loss or `negativeLogLikelihood` returns them, and what it weighs. */
@@ -31,7 +31,7 @@ export function combineLosses(parts: readonly LossPart[]): CombinedLoss;
 export function combineLosses(parts: readonly LossPart[]): CombinedLoss {
   const op = "combineLosses";
   if (!Array.isArray(parts) || parts.length === 0)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "parts", parts, "a list of losses, at least one");
+    throw optionError(op, "parts", parts, "a list of losses, at least one");
   const given = parts as readonly LossPart[];
   const n = (given[0]!.gradLogProbs as FloatArray | undefined)?.length ?? 0;
   const sum = new Float64Array(n);
@@ -40,8 +40,7 @@ export function combineLosses(parts: readonly LossPart[]): CombinedLoss {
     const name = `parts[${k}]`;
     const weight = needNumber(op, `${name}.weight`, part.weight ?? 1);
     const gradient = needFloats(op, `${name}.gradLogProbs`, part.gradLogProbs, n, "as many as the first part has");
-    if (typeof part.loss !== "number")
-      throw argumentError("ERR_SURPRISAL_OPTION", op, `${name}.loss`, part.loss, "a number");
+    if (typeof part.loss !== "number") throw optionError(op, `${name}.loss`, part.loss, "a number");
     wide ||= gradient.BYTES_PER_ELEMENT === 8;
     if (weight === 0) return;
     loss += weight * part.loss;

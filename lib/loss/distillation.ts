@@ -1,7 +1,7 @@
 // Distillation: the divergence between a teacher's and a student's next-token distributions, added up to a loss.
 import type { BackendOption } from "../backend/select";
 import { needIds, optionalMask, type TokenIds } from "../core/arrays";
-import { argumentError } from "../core/errors";
+import { optionError } from "../core/errors";
 import { needNumber, needWord } from "../core/option-checks";
 import { type LogitPairLayout, type Outside, topLogits } from "../ops/divergence";
 import { evaluateDivergence } from "../ops/divergence/divergence";
@@ -88,7 +88,7 @@ function supportOf(
 ): Int32Array | null {
   const { topK, support, shape, dtype, stride, backend } = options;
   if (topK === undefined) return support == null ? null : needIds(op, "support", support);
-  if (support != null) throw argumentError("ERR_SURPRISAL_OPTION", op, "support", support, "nothing beside topK");
+  if (support != null) throw optionError(op, "support", support, "nothing beside topK");
   needNumber(op, "topK", topK, { min: 1, max: V, integer: true });
   return topLogits(student, topK, {
     mask,
@@ -132,7 +132,7 @@ export function distillationLoss<L extends WideLogits>(
   const mask = keptRows(op, rows, options);
   const tokens = mask.reduce((count, kept) => count + kept, 0);
   if (options.outside !== undefined && options.topK === undefined && options.support == null)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "outside", options.outside, "nothing without topK or support");
+    throw optionError(op, "outside", options.outside, "nothing without topK or support");
   const support = supportOf(op, student, options, mask, vocab);
   const outside = options.outside ?? "pooled";
   const outcomes = support ? support.length / Math.max(rows, 1) + (outside === "pooled" ? 1 : 0) : vocab;

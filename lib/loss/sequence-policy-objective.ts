@@ -5,7 +5,7 @@ import { needFloats, optionalMask } from "../core/arrays";
 import type { CollectiveOption } from "../core/collective";
 import { type FloatArray, isFloatArray } from "../core/dtype";
 import { asFloat, widestFloat } from "../core/float-arrays";
-import { argumentError, SurprisalError } from "../core/errors";
+import { dtypeError, optionError, SurprisalError } from "../core/errors";
 import type { GroupLayout, NamedGroups } from "../core/groups";
 import { needWord } from "../core/option-checks";
 import { needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../core/row-layout";
@@ -71,16 +71,9 @@ interface Flat {
 
 function needSequences(name: string, value: unknown): readonly FloatArray[] {
   if (!Array.isArray(value))
-    throw argumentError(
-      "ERR_SURPRISAL_DTYPE",
-      OP,
-      name,
-      value,
-      "an array of one float array per sequence, like logProbs",
-    );
+    throw dtypeError(OP, name, value, "an array of one float array per sequence, like logProbs");
   value.forEach((sequence: unknown, b) => {
-    if (!isFloatArray(sequence))
-      throw argumentError("ERR_SURPRISAL_DTYPE", OP, `${name}[${b}]`, sequence, "a Float32Array or a Float64Array");
+    if (!isFloatArray(sequence)) throw dtypeError(OP, `${name}[${b}]`, sequence, "a Float32Array or a Float64Array");
   });
   return value as readonly FloatArray[];
 }
@@ -123,13 +116,7 @@ function flatten(logProbs: unknown, oldLogProbs: unknown, options: SequencePolic
   }
   for (const name of ["shape", "offsets", "mask"] as const)
     if (options[name] !== undefined)
-      throw argumentError(
-        "ERR_SURPRISAL_OPTION",
-        OP,
-        name,
-        options[name],
-        "nothing where log-probs come as one array per sequence",
-      );
+      throw optionError(OP, name, options[name], "nothing where log-probs come as one array per sequence");
   return concatenate(logProbs, oldLogProbs);
 }
 

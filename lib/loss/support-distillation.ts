@@ -2,7 +2,7 @@
 import { needsHostArrays } from "../core/device-ops";
 import { needFloats, optionalFloats, optionalMask } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
-import { argumentError } from "../core/errors";
+import { optionError, shapeError } from "../core/errors";
 import { allocateFloat, widestFloat } from "../core/float-arrays";
 import { needNumber } from "../core/option-checks";
 
@@ -58,7 +58,7 @@ interface CheckedTerms {
 function needTerms(op: string, options: SupportDistillationTerms): CheckedTerms {
   const { valueRange } = options;
   if (valueRange !== undefined && !(Array.isArray(valueRange) && valueRange[0] <= valueRange[1]))
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "valueRange", valueRange, "[low, high] with low <= high");
+    throw optionError(op, "valueRange", valueRange, "[low, high] with low <= high");
   const outside = options.outsideLogProb;
   return {
     beta: needNumber(op, "beta", options.beta ?? 0, { min: 0, max: 1 }),
@@ -98,8 +98,7 @@ export function evaluateSupport(
   options: SupportDistillationOptions,
 ): SupportDistillationResult {
   const shape: unknown = options.shape;
-  if (!Array.isArray(shape) || shape.length !== 2)
-    throw argumentError("ERR_SURPRISAL_SHAPE", op, "shape", shape, "[rows, ids]");
+  if (!Array.isArray(shape) || shape.length !== 2) throw shapeError(op, "shape", shape, "[rows, ids]");
   const [N, K] = [0, 1].map((i) => needNumber(op, `shape[${i}]`, shape[i], { min: 0, integer: true })) as [
     number,
     number,
@@ -111,8 +110,7 @@ export function evaluateSupport(
   const entropies = optionalFloats(op, "entropies", options.entropies, N, "one a row");
   const terms = needTerms(op, options);
   const tail = terms.outside !== null && terms.beta > 0;
-  if (tail && !entropies)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "entropies", undefined, "those of the rows, with outsideLogProb");
+  if (tail && !entropies) throw optionError(op, "entropies", undefined, "those of the rows, with outsideLogProb");
   const kept = mask ? mask.reduce((count, flag) => count + flag, 0) : N;
   const tokens = needNumber(op, "tokens", options.tokens ?? Math.max(kept, 1), { min: 0, above: true });
 

@@ -3,7 +3,7 @@ import type { BackendOption } from "../backend/select";
 import { needsHostArrays } from "../core/device-ops";
 import { needFloats, needIds, type TokenIds } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
-import { argumentError } from "../core/errors";
+import { shapeError } from "../core/errors";
 import { topLogits } from "../ops/divergence";
 import { logprobBackward } from "../ops/logprob";
 import { evaluateLogprob } from "../ops/logprob/forward";
@@ -58,13 +58,7 @@ export function topKDistillation<L extends Logits>(
   const ids = needIds(op, "teacher.ids", teacher.ids);
   const K = N === 0 ? 0 : ids.length / N;
   if (!Number.isInteger(K) || K > V || (N === 0 && ids.length > 0))
-    throw argumentError(
-      "ERR_SURPRISAL_SHAPE",
-      op,
-      "teacher.ids",
-      ids.length,
-      `K ids for each of ${N} rows, K up to ${V}`,
-    );
+    throw shapeError(op, "teacher.ids", ids.length, `K ids for each of ${N} rows, K up to ${V}`);
   const teacherLogProbs = needFloats(op, "teacher.logProbs", teacher.logProbs, N * K, "one an id");
   const { beta, floor = -Infinity, outsideLogProb, valueRange, mask, weights, tokens, out, ...layout } = options;
   const { shape, dtype, stride, backend } = layout;

@@ -2,7 +2,7 @@
 import type { BackendOption } from "../backend/select";
 import { needFloats, optionalFloats, optionalMask } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
-import { argumentError } from "../core/errors";
+import { optionError } from "../core/errors";
 import { needNumber } from "../core/option-checks";
 import type { Per } from "../core/per-row";
 import { type MaskedRows, needRows, rowBegin, rowEnd, type RowLayout } from "../core/row-layout";
@@ -94,13 +94,7 @@ export function evaluateValueLoss(
   const clip =
     names.clip === "clip" && isArray(width) ? width : needNumber(op, names.clip, width, { min: 0, infinite: true });
   if (clip !== Infinity && !oldValues)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "oldValues",
-      undefined,
-      `values to clip around, since ${names.clip} is given`,
-    );
+    throw optionError(op, "oldValues", undefined, `values to clip around, since ${names.clip} is given`);
   const delta = needNumber(op, "huberDelta", resolved.huberDelta ?? Infinity, { min: 0, above: true, infinite: true });
   const rowWeights = weighRows(op, "aggregation", { rows, mask }, { mode: aggregation ?? "tokenMean", ...counts });
   const form = tokenForm(op, { form: "squared", clipLow: clip, clipHigh: clip });

@@ -1,6 +1,6 @@
 // The presets by name, and how one is merged under the options of a call. A preset is data: for each function, the options
 // in which a source differs from the defaults. Whether a function takes what presets say of it is checked where it asks.
-import { argumentError, show } from "../core/errors";
+import { optionError, show } from "../core/errors";
 import { areal } from "./areal";
 import { egpo } from "./egpo";
 import { egpoFirst } from "./egpo-first";
@@ -92,7 +92,7 @@ export function presetNames<F extends PresetFunction>(of: F): PresetNameFor<F>[]
 export function presetOf<F extends PresetFunction>(of: F, name: string): Conventions<F> {
   const known = presetNames(of);
   if (!known.some((each) => each === name))
-    throw argumentError("ERR_SURPRISAL_OPTION", of, "preset", name, `one of ${known.map(show).join(", ")}`);
+    throw optionError(of, "preset", name, `one of ${known.map(show).join(", ")}`);
   return (PRESETS[name as PresetName] as unknown as Readonly<Record<F, Conventions<F>>>)[of];
 }
 

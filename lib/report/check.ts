@@ -1,5 +1,5 @@
 // Refuses what cannot be drawn, naming the rollout.
-import { argumentError, SurprisalError } from "../core/errors";
+import { rangeError, SurprisalError } from "../core/errors";
 import { PER_TOKEN, tokenCount, wrongLength } from "../io/record";
 import type { ReportRollout, ReportStep } from "./model";
 
@@ -21,8 +21,7 @@ function checkRollout(op: string, name: string, rollout: ReportRollout): void {
   let end = 0;
   for (const [i, { begin, finish }] of (rollout.spans ?? []).entries()) {
     if (!(Number.isInteger(begin) && Number.isInteger(finish) && begin >= end && finish > begin && finish <= count))
-      throw argumentError(
-        "ERR_SURPRISAL_RANGE",
+      throw rangeError(
         op,
         `${name}.spans[${i}]`,
         [begin, finish],

@@ -1,5 +1,5 @@
 // Completions of a prompt that give the same answer.
-import { argumentError } from "../core/errors";
+import { shapeError } from "../core/errors";
 import { boxedAnswer } from "./extraction/boxed";
 import { mathEqual, type MathEqualOptions } from "./math/math-equal";
 
@@ -26,13 +26,7 @@ export async function answerClusters(
   const op = "answerClusters";
   const { by = "text", groups, extract = boxedAnswer } = options;
   if (groups && groups.length !== completions.length)
-    throw argumentError(
-      "ERR_SURPRISAL_SHAPE",
-      op,
-      "groups.length",
-      groups.length,
-      `${completions.length}, one per completion`,
-    );
+    throw shapeError(op, "groups.length", groups.length, `${completions.length}, one per completion`);
   const known: { readonly group: number; readonly answer: string }[] = [];
   const ids: (number | null)[] = [];
   for (const [i, completion] of completions.entries()) {

@@ -2,7 +2,7 @@
 import type { BackendOption } from "../backend/select";
 import { needFloats } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
-import { argumentError } from "../core/errors";
+import { optionError } from "../core/errors";
 import { needNumber, needWord } from "../core/option-checks";
 import { needRows, type RowLayout } from "../core/row-layout";
 import { placeRows } from "../ops/group/place";
@@ -60,13 +60,7 @@ export function klShapedReward(rewards: FloatArray, kl: FloatArray, options: KlS
   const beta = needNumber(op, "klCoefficient", resolved.klCoefficient);
   const { rewardClip, mask, over, shape, offsets, backend, out } = resolved;
   if (perToken && rewardClip !== undefined)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "rewardClip",
-      rewardClip,
-      'nothing with rewardLevel "token": it bounds rewards of rows',
-    );
+    throw optionError(op, "rewardClip", rewardClip, 'nothing with rewardLevel "token": it bounds rewards of rows');
   const given = perToken
     ? needFloats(op, "rewards", rewards, rows.n, rows.meaning)
     : needFloats(op, "rewards", rewards, rows.B, "one per row");

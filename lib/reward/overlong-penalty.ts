@@ -2,7 +2,7 @@
 import { needIds, type TokenIds } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
 import { allocateFloat, floatDType } from "../core/float-arrays";
-import { argumentError } from "../core/errors";
+import { rangeError } from "../core/errors";
 import { needNumber, needWord } from "../core/option-checks";
 import { type PresetOption, resolvePreset } from "../presets";
 import { needRowRewards } from "./row-rewards";
@@ -59,8 +59,7 @@ export function overlongPenalty(
   const given = needRowRewards(op, rewards);
   const counts = needIds(op, "lengths", lengths, given.length, "one per row");
   const negative = counts.findIndex((length) => length < 0);
-  if (negative >= 0)
-    throw argumentError("ERR_SURPRISAL_RANGE", op, `lengths[${negative}]`, counts[negative], "an integer >= 0");
+  if (negative >= 0) throw rangeError(op, `lengths[${negative}]`, counts[negative], "an integer >= 0");
 
   const dtype = floatDType(given);
   const result = {

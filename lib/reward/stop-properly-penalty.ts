@@ -2,7 +2,7 @@
 import { optionalMask } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
 import { allocateFloat, floatDType } from "../core/float-arrays";
-import { argumentError } from "../core/errors";
+import { dtypeError } from "../core/errors";
 import { needNumber } from "../core/option-checks";
 import { needRowRewards } from "./row-rewards";
 
@@ -37,7 +37,7 @@ export function stopProperlyPenalty(
   const coefficient = needNumber(op, "coefficient", options.coefficient);
   const given = needRowRewards(op, rewards);
   const flags = optionalMask(op, "truncated", truncated, given.length, "one per row");
-  if (!flags) throw argumentError("ERR_SURPRISAL_DTYPE", op, "truncated", truncated, "a Uint8Array of 0 and 1");
+  if (!flags) throw dtypeError(op, "truncated", truncated, "a Uint8Array of 0 and 1");
   const out = allocateFloat(floatDType(given), given.length);
   let count = 0;
   given.forEach((reward, b) => {

@@ -64,7 +64,8 @@ struct ScanRows {
   F *advantages, *returns;  // either may be NULL
   double gamma, lambda;
   int32_t mask_mode;
-  const F* lambdas;  // of each row, or NULL = lambda
+  const F* lambdas;  // of each row or token, or NULL = lambda
+  bool lambdas_per_token;
 };
 
 // out = (x - center) scale / divisor at the kept positions of one row, 0 under the mask.

@@ -35,7 +35,8 @@ ScanRows<F> rows_of(const srp_scan_gae_args& a) {
           a.gamma,
           a.lambda,
           a.mask_mode,
-          static_cast<const F*>(a.lambdas)};
+          static_cast<const F*>(a.lambdas),
+          a.lambdas_per_token != 0};
 }
 
 template <class F>
@@ -53,11 +54,9 @@ ScanRows<F> rows_of(const srp_scan_returns_args& a) {
           a.gamma,
           1,
           a.mask_mode,
-          nullptr};
+          nullptr,
+          false};
 }
-
-bool has_lambdas_of_tokens(const srp_scan_gae_args& a) { return a.lambdas_per_token != 0; }
-bool has_lambdas_of_tokens(const srp_scan_returns_args&) { return false; }
 
 template <template <class> class Scan, class F, class Args>
 srp_status scan_rows(const Args& a) {
@@ -68,7 +67,7 @@ srp_status scan_rows(const Args& a) {
     const int64_t begin = a.B - to, end = a.B - from;
     if constexpr (std::is_same_v<Args, srp_scan_gae_args> || std::is_same_v<Args, srp_scan_returns_args>) {
       const Kernels* const level = kernels();
-      if (level && !a.transform_masked && !has_lambdas_of_tokens(a)) {
+      if (level && !a.transform_masked) {
         level->floats.of<F>().scan(rows_of<F>(a), begin, end, leaves_cache(a.n * int64_t{sizeof(F)}));
         return;
       }

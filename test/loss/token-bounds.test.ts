@@ -103,6 +103,21 @@ eachBackend((backend) => {
     );
   });
 
+  // Of those whose weight is no constant: the others' gradient is none of the value's slope.
+  test.each(LOSSES.filter(([name]) => ["ppo", "gspo", "gmpo", "luspo", "rloo", "cpgd"].includes(name)))(
+    "%s: with bounds for each row the gradient is the slope of the value (%j, %j)",
+    (name, bounds, more) => {
+      const options = { ...more, ...each(bounds, B, (bound, b) => bound * (1 + b / 3)), backend };
+      const at = (logProbs: Float64Array) => named(name, { ...batch, logProbs }, options);
+      const h = 1e-6;
+      const slopes = batch.logProbs.map((_, i) => {
+        const moved = (by: number) => at(batch.logProbs.map((l, j) => (i === j ? l + by : l))).loss;
+        return (moved(h) - moved(-h)) / (2 * h);
+      });
+      expect(at(batch.logProbs).gradLogProbs).toBeAllClose(slopes, { atol: 1e-8 });
+    },
+  );
+
   describe("valueLoss", () => {
     const values = {
       shape: [B, T],

@@ -46,6 +46,9 @@ test("a region holds a token on the side to which its advantage pushes it", () =
 test("bounds are one for all, one a row or one a token", () => {
   expect(inside({ high: Float64Array.of(0.4, 0.2) })).toBe("111000");
   expect(inside({ high: Float64Array.of(0.2, 0.4, 0.2, 0.4, 0.2, 0.2), low: Float64Array.of(1, 1) })).toBe("111110");
+  const high = Float64Array.of(0.4, 0.2, 0.2, 0.2, 0.2, NaN); // the last one is under the mask
+  expect(inside({ high })).toBe(inside({ high: high.fill(7, 5) }));
+  expect(() => inside({ high: high.fill(NaN, 4) })).toThrow("trustRegionMask: high[4] is NaN");
 });
 
 test("the KL of this token against all others, and ratios", () => {

@@ -126,6 +126,43 @@ eachBackend((backend) => {
       expect(() => gae(reward, value, { ...options, lambda: wrong })).toThrow(`lambda[${at}] is 1.5`);
     });
 
+    // Rows of every length up to three registers of any level; holes at their begins, ends and longer than a register.
+    test("gae takes a lambda per token in rows of any length, packed, and reads none under the mask", () => {
+      const r = rng(11);
+      const offsets = Int32Array.from([0, ...Array.from({ length: 50 }, (_, b) => b + 1)]);
+      for (let b = 0; b < 50; ++b) offsets[b + 1]! += offsets[b]!;
+      const n = offsets[50]!;
+      for (const kept of [1, 0.9, 0.3]) {
+        const [reward, value, lambda] = [r.f64(n, -1, 1), r.f64(n, -1, 1), r.f64(n, 0, 1)];
+        const mask = r.mask(n, kept);
+        for (let b = 20; b < 50; b += 7) mask.fill(0, offsets[b]! + (b % 5), offsets[b]! + 19);
+        const bootstrap = r.f64(50, -1, 1);
+        const rows = Array.from({ length: 50 }, (_, b): MaskedRow => {
+          const row = { begin: offsets[b]!, end: offsets[b + 1]!, reward, value, mask, lambda };
+          return { ...row, gamma: 0.97, bootstrap: bootstrap[b]! };
+        });
+        const want = expectRows(rows, maskMode, n, (row) => ({ ...gaeOracle(row, 1) }));
+        const poisoned = lambda.map((x, i) => (mask[i] ? x : NaN));
+        const options = { offsets, gamma: 0.97, lambda: poisoned, mask, maskMode, bootstrap, backend };
+        const got = gae(reward, value, options);
+        expect(got.advantages).toBeAllClose(want["advantages"]!, F64);
+        expect(got.returns).toBeAllClose(want["returns"]!, F64);
+        for (const b of [0, 7, 27, 49]) {
+          const cut = <A extends Float64Array | Uint8Array>(array: A): A =>
+            array.slice(offsets[b], offsets[b + 1]) as A;
+          const alone = gae(cut(reward), cut(value), {
+            ...options,
+            offsets: Int32Array.of(0, b + 1),
+            lambda: cut(poisoned),
+            lambdaPer: "token",
+            mask: cut(mask),
+            bootstrap: bootstrap.slice(b, b + 1),
+          });
+          expect(alone.advantages).toEqual(cut(got.advantages as Float64Array));
+        }
+      }
+    });
+
     test("a lambda per row or token that is the same everywhere gives what the number gives, within the order of sums", () => {
       const { n, shape, reward, value, weight, mask, bootstrap } = batch(10, true);
       const options = { shape, gamma: 0.97, mask, maskMode, bootstrap, backend };

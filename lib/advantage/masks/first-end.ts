@@ -1,7 +1,7 @@
 // The first end token of each row, for the masks that stop there.
 import type { BackendOption } from "../../backend/select";
 import { needIds, type TokenIds } from "../../core/arrays";
-import { argumentError } from "../../core/errors";
+import { shapeError } from "../../core/errors";
 import { layoutOf, rowBegin, rowEnd, type RowLayout, type Rows } from "../../core/row-layout";
 import { findSpans, spanMask } from "../../ops/delim";
 
@@ -10,7 +10,7 @@ export type EndIds = number | TokenIds;
 
 export function needEndIds(op: string, name: string, value: EndIds): Int32Array {
   const ids = needIds(op, name, typeof value === "number" ? [value] : value);
-  if (ids.length === 0) throw argumentError("ERR_SURPRISAL_SHAPE", op, name, value, "one id at least");
+  if (ids.length === 0) throw shapeError(op, name, value, "one id at least");
   return ids;
 }
 

@@ -2,7 +2,7 @@
 import type { BackendOption } from "../../backend/select";
 import { needFloats, optionalMask } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
-import { argumentError } from "../../core/errors";
+import { optionError, valueError } from "../../core/errors";
 import { needNumber, needWord } from "../../core/option-checks";
 import { layoutOf, needRows, type RowLayout } from "../../core/row-layout";
 import { quantileMask, type SelectScope, topMask } from "../../ops/select";
@@ -67,15 +67,9 @@ export function highEntropyMask(entropies: FloatArray, options: HighEntropyMaskO
     integer: true,
   });
   if ((share === undefined) === (quantile === undefined))
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "share", share, "either share or quantile, not both");
+    throw optionError(op, "share", share, "either share or quantile, not both");
   if (top && quantile !== undefined)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "quantile",
-      quantile,
-      'nothing with rule "top", which takes a share',
-    );
+    throw optionError(op, "quantile", quantile, 'nothing with rule "top", which takes a share');
   if (quantile !== undefined) needNumber(op, "quantile", quantile, { min: 0, max: 1 });
   else needNumber(op, "share", share, keepsAll ? {} : { min: 0, max: 1 });
 
@@ -88,6 +82,6 @@ export function highEntropyMask(entropies: FloatArray, options: HighEntropyMaskO
   if (thresholds.some(Number.isNaN))
     for (let i = 0; i < rows.n; ++i)
       if (Number.isNaN(values[i]) && (!mask || mask[i] !== 0))
-        throw argumentError("ERR_SURPRISAL_VALUE", op, `entropies[${i}]`, NaN, "a number", "NaN has no rank: mask it");
+        throw valueError(op, `entropies[${i}]`, NaN, "a number", "NaN has no rank: mask it");
   return selected;
 }

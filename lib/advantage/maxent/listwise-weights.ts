@@ -3,7 +3,7 @@ import type { BackendOption } from "../../backend/select";
 import type { CollectiveOption } from "../../core/collective";
 import { type FloatArray, isFloatArray } from "../../core/dtype";
 import { widestFloat, allocateFloat } from "../../core/float-arrays";
-import { argumentError } from "../../core/errors";
+import { optionError } from "../../core/errors";
 import type { GroupLayout } from "../../core/groups";
 import { needFlag, needNumber, needWord } from "../../core/option-checks";
 import { groupSoftmax } from "../../ops/group";
@@ -93,13 +93,7 @@ export function listwiseWeights(targets: FloatArray, options: ListwiseWeightsOpt
   )
     return allocateFloat(widestFloat(targets, referenceLogProbs), 0);
   if (beta > 0 && referenceLogProbs === undefined)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "referenceLogProbs",
-      undefined,
-      "one log-prob per completion; or beta 0",
-    );
+    throw optionError(op, "referenceLogProbs", undefined, "one log-prob per completion; or beta 0");
   const weights = tiltItems(
     op,
     needItems(op, "targets", targets, layout),

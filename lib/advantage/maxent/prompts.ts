@@ -1,7 +1,7 @@
 // The completions of prompts, as MaxEnt-GRPO's functions take them: groups, or a matrix with a prompt a row.
 import type { CollectiveOption } from "../../core/collective";
 import { groupingOf, type GroupLayout, type NamedGroups, needGroups } from "../../core/groups";
-import { argumentError } from "../../core/errors";
+import { optionError } from "../../core/errors";
 import { needRows } from "../../core/row-layout";
 import { gatherItems } from "../../ops/group/items";
 
@@ -18,7 +18,7 @@ export function promptGrouping(op: string, layout: PromptLayout): GroupLayout & 
   const { shape } = layout;
   if (shape === undefined) return groupingOf(layout);
   if (layout.groups != null || layout.groupOffsets != null)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "shape", shape, "nothing where groups or groupOffsets are given");
+    throw optionError(op, "shape", shape, "nothing where groups or groupOffsets are given");
   const { B, T } = needRows(op, { shape });
   return { groupOffsets: Int32Array.from({ length: B + 1 }, (_, g) => g * T) };
 }

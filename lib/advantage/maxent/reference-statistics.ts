@@ -1,7 +1,7 @@
 // Log-probs and token counts of the reference policy, cut into the groups of prompts.
 import { type FloatArray, isFloatArray } from "../../core/dtype";
 import { needFloats } from "../../core/arrays";
-import { argumentError } from "../../core/errors";
+import { optionError } from "../../core/errors";
 import { groupsByOffsets } from "../../core/groups";
 import { needWord } from "../../core/option-checks";
 import { type PresetOption, resolvePreset } from "../../presets";
@@ -100,8 +100,7 @@ export function referenceLogProbs(
   if (normalize && isKnown(means)) return [Float64Array.from(need("means", means)), offsets];
   if (!isKnown(sums)) {
     const name = normalize ? "means" : "sums";
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
+    throw optionError(
       op,
       name,
       undefined,
@@ -111,8 +110,7 @@ export function referenceLogProbs(
   const summed = need("sums", sums);
   if (!normalize) return [Float64Array.from(summed), offsets];
   if (!isKnown(tokenCounts))
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
+    throw optionError(
       op,
       "tokenCounts",
       undefined,

@@ -2,7 +2,7 @@
 import type { BackendOption } from "../../backend/select";
 import type { CollectiveOption } from "../../core/collective";
 import type { FloatArray } from "../../core/dtype";
-import { argumentError } from "../../core/errors";
+import { valueError } from "../../core/errors";
 import type { GroupLayout, NamedGroups } from "../../core/groups";
 import { groupSoftmax } from "../../ops/group";
 
@@ -16,8 +16,7 @@ export interface RewardDistributionOptions extends GroupLayout, BackendOption, C
 /** Checked rewards: +∞ has no softmax. NaN and −∞ have a meaning. */
 function refuseInfinite(op: string, name: string, rewards: FloatArray): void {
   const at = ArrayBuffer.isView(rewards) ? rewards.indexOf(Infinity) : -1;
-  if (at >= 0)
-    throw argumentError("ERR_SURPRISAL_VALUE", op, `${name}[${at}]`, Infinity, "a number below it; bound the rewards");
+  if (at >= 0) throw valueError(op, `${name}[${at}]`, Infinity, "a number below it; bound the rewards");
 }
 
 /**

@@ -3,7 +3,7 @@ import type { BackendOption } from "../../backend/select";
 import type { MaxentController } from "../../control/maxent";
 import type { CollectiveOption } from "../../core/collective";
 import type { FloatArray } from "../../core/dtype";
-import { argumentError } from "../../core/errors";
+import { optionError, shapeError } from "../../core/errors";
 import { groupingOf, type GroupLayout, type NamedGroups } from "../../core/groups";
 import { needNumber } from "../../core/option-checks";
 import type { GroupConventions } from "../../ops/group";
@@ -89,13 +89,7 @@ function truncatedOf(
 ): Uint8Array | null {
   if (!options.zeroTruncated || !completions) return null;
   if (completions.length !== count)
-    throw argumentError(
-      "ERR_SURPRISAL_SHAPE",
-      OP,
-      "completions.length",
-      completions.length,
-      `${count}, one per completion`,
-    );
+    throw shapeError(OP, "completions.length", completions.length, `${count}, one per completion`);
   return Uint8Array.from(completions, (record) => (completionTruncated(record, options.maxLength) ? 1 : 0));
 }
 
@@ -108,8 +102,7 @@ function semanticOf(
   if (!settings) return null;
   const { logProbSums, tokenCounts, clusters } = batch;
   for (const [name, value] of Object.entries({ logProbSums, clusters }))
-    if (value === undefined)
-      throw argumentError("ERR_SURPRISAL_OPTION", OP, name, value, "one per completion, where semanticEntropy is on");
+    if (value === undefined) throw optionError(OP, name, value, "one per completion, where semanticEntropy is on");
   const { missingCounts, backend } = options;
   return semanticScales(OP, { logProbSums: logProbSums!, clusters: clusters!, tokenCounts }, count, {
     ...groupingOf(batch),
@@ -150,7 +143,7 @@ function needController({ tau, beta }: Pick<MaxentController, "tau" | "beta">) {
 function needTexts(name: "prompts" | "texts", texts: unknown, count: number, each: string): readonly string[] {
   if (Array.isArray(texts) && texts.length === count) return texts as readonly string[];
   const got = Array.isArray(texts) ? `${texts.length} texts` : texts;
-  throw argumentError("ERR_SURPRISAL_SHAPE", OP, name, got, `${count} texts, one per ${each}`);
+  throw shapeError(OP, name, got, `${count} texts, one per ${each}`);
 }
 
 function pairsOf({ prompts, texts }: RewardStatisticsBatch, { counts, groupIds }: PromptSizes) {

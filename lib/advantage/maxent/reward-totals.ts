@@ -2,7 +2,7 @@
 import { needFloats } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
 import { allocateFloat, widestFloat } from "../../core/float-arrays";
-import { argumentError } from "../../core/errors";
+import { dtypeError, optionError, shapeError } from "../../core/errors";
 import { needNumber, needWord } from "../../core/option-checks";
 import { type PresetOption, resolvePreset } from "../../presets";
 
@@ -30,16 +30,9 @@ const ROUNDINGS = ["float64", "float32"] as const;
 function needWeights(op: string, weights: ArrayLike<number> | undefined, functions: number): readonly number[] {
   if (weights === undefined) return new Array<number>(functions).fill(1);
   if (weights.length !== functions)
-    throw argumentError(
-      "ERR_SURPRISAL_SHAPE",
-      op,
-      "weights.length",
-      weights.length,
-      `${functions}, one for each reward function`,
-    );
+    throw shapeError(op, "weights.length", weights.length, `${functions}, one for each reward function`);
   return Array.from(weights, (weight: unknown, r) => {
-    if (typeof weight !== "number")
-      throw argumentError("ERR_SURPRISAL_OPTION", op, `weights[${r}]`, weight, "a number");
+    if (typeof weight !== "number") throw optionError(op, `weights[${r}]`, weight, "a number");
     return weight;
   });
 }
@@ -50,8 +43,7 @@ export function totalsOf(
   rewards: readonly FloatArray[],
   options: Omit<RewardTotalsOptions, "preset">,
 ): RewardTotals {
-  if (!Array.isArray(rewards))
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, "rewards", rewards, "one float array for each reward function");
+  if (!Array.isArray(rewards)) throw dtypeError(op, "rewards", rewards, "one float array for each reward function");
   const first: unknown = rewards[0];
   const length = ArrayBuffer.isView(first) ? (first as FloatArray).length : 0;
   const count = needNumber(op, "count", options.count ?? length, { min: 0, integer: true });

@@ -3,7 +3,7 @@ import type { BackendOption } from "../../backend/select";
 import { needFloats } from "../../core/arrays";
 import type { CollectiveOption } from "../../core/collective";
 import type { FloatArray } from "../../core/dtype";
-import { argumentError } from "../../core/errors";
+import { shapeError, valueError } from "../../core/errors";
 import { groupingOf, type GroupLayout, type NamedGroups } from "../../core/groups";
 import { needNumber, needWord } from "../../core/option-checks";
 import { gatherRowPartials } from "../../core/row-partials";
@@ -70,19 +70,19 @@ function likelihoods(op: string, batch: SemanticBatch, count: number, options: S
   const missing = MISSING_COUNTS[needWord(op, "missingCounts", options.missingCounts ?? "refuse", MISSING_COUNTS)];
   const counts = batch.tokenCounts;
   if (counts !== undefined && counts.length !== count)
-    throw argumentError("ERR_SURPRISAL_SHAPE", op, "tokenCounts.length", counts.length, `${count}, one per completion`);
+    throw shapeError(op, "tokenCounts.length", counts.length, `${count}, one per completion`);
   return Float64Array.from(sums, (sum, i) => {
     const tokens = counts?.[i];
     if (tokens !== undefined && tokens > 0 && Number.isFinite(tokens)) return sum / tokens;
     if (missing === "sum") return sum;
     const name = counts === undefined ? "tokenCounts" : `tokenCounts[${i}]`;
-    throw argumentError("ERR_SURPRISAL_VALUE", op, name, tokens, "a finite number above 0; or lengthNormalize: false");
+    throw valueError(op, name, tokens, "a finite number above 0; or lengthNormalize: false");
   });
 }
 
 function needClusters(op: string, clusters: ClusterIds, count: number): void {
   if (clusters.length !== count)
-    throw argumentError("ERR_SURPRISAL_SHAPE", op, "clusters.length", clusters.length, `${count}, one per completion`);
+    throw shapeError(op, "clusters.length", clusters.length, `${count}, one per completion`);
 }
 
 /** The clusters of all workers, where ids are numbers that all read the same. */
@@ -93,13 +93,7 @@ function gatherClusters(op: string, { collective }: CollectiveOption, clusters: 
     if (id == null) return NaN;
     const number = typeof id === "bigint" ? Number(id) : id;
     if (typeof number === "number" && Number.isSafeInteger(number)) return number;
-    throw argumentError(
-      "ERR_SURPRISAL_VALUE",
-      op,
-      `clusters[${i}]`,
-      id,
-      "an integer within ±(2^53 − 1), or null, where workers share prompts",
-    );
+    throw valueError(op, `clusters[${i}]`, id, "an integer within ±(2^53 − 1), or null, where workers share prompts");
   });
   return Array.from(gatherRowPartials(op, collective, own).partials, (id) => (Number.isNaN(id) ? null : id));
 }
@@ -132,8 +126,7 @@ function semanticEntropies(
   const { logSumExps: totals } = groupLogSumExp(logLikelihoods, { groups: sizes.groupIds, ...where });
   totals.forEach((total, g) => {
     if (!Number.isFinite(total))
-      throw argumentError(
-        "ERR_SURPRISAL_VALUE",
+      throw valueError(
         op,
         `logProbSums of prompt ${g}`,
         total,

@@ -1,7 +1,7 @@
 // All numbers of a MaxEnt-GRPO run in one place, checked, with their defaults: what each function of a step is given.
 import type { BetaUpdateOptions, MaxentController, TauUpdateOptions } from "../../control/maxent";
 import { maxentController, type MaxentControllerStart } from "../../control/maxent";
-import { argumentError } from "../../core/errors";
+import { optionError } from "../../core/errors";
 import { needFlag, needNumber, needWord } from "../../core/option-checks";
 import { type MaxentTemperatureMode, maxentTemperature } from "./temperature";
 
@@ -53,13 +53,7 @@ function tauUpdateOf(given: TauUpdateOptions): MaxentSettings["tauUpdate"] {
   const min = atLeast0("tauUpdate.min", given.min);
   const max = atLeast0("tauUpdate.max", given.max);
   if (max !== 0 && max < min)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      OP,
-      "tauUpdate.max",
-      max,
-      `0 (none) or a number >= ${min}, the lower bound`,
-    );
+    throw optionError(OP, "tauUpdate.max", max, `0 (none) or a number >= ${min}, the lower bound`);
   return {
     target: needTarget("target", given.target),
     targetStart: needTarget("targetStart", given.targetStart),

@@ -2,7 +2,7 @@
 import type { BackendOption } from "../../backend/select";
 import type { CollectiveOption } from "../../core/collective";
 import type { FloatArray } from "../../core/dtype";
-import { argumentError } from "../../core/errors";
+import { optionError } from "../../core/errors";
 import { groupEntropy } from "../../ops/group";
 import { rewardMoments } from "./reward-moments";
 import { LEAST_WEIGHT, meanOf } from "./weight-entropy";
@@ -45,8 +45,7 @@ export function weightLoggingView(
     ? (statistics as readonly Logged[])
     : [statistics as Logged];
   if (options.collective && list.length !== 1)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
+    throw optionError(
       "weightLoggingView",
       "statistics.length",
       list.length,

@@ -2,7 +2,7 @@
 import type { BackendOption } from "../../backend/select";
 import type { CollectiveOption } from "../../core/collective";
 import type { FloatArray } from "../../core/dtype";
-import { argumentError } from "../../core/errors";
+import { optionError } from "../../core/errors";
 import { widestFloat } from "../../core/float-arrays";
 import type { GroupConventions } from "../../ops/group";
 import { grpoAdvantage } from "../grpo-advantage";
@@ -121,13 +121,7 @@ export function advantageWeightStatistics(
   const op = "advantageWeightStatistics";
   const { advantages, rewards } = completions;
   if ((advantages === undefined) === (rewards === undefined))
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "advantages",
-      advantages,
-      "either advantages or rewards, one per completion",
-    );
+    throw optionError(op, "advantages", advantages, "either advantages or rewards, one per completion");
   const layout = promptGrouping(op, options);
   const { scale = "std", backend } = options;
   const weights =

@@ -1,7 +1,7 @@
 // best@n and worst@n: the best and the worst of n samples drawn with replacement.
 import { needFloats } from "../../core/arrays";
 import { type FloatArray, isFloatArray } from "../../core/dtype";
-import { argumentError } from "../../core/errors";
+import { shapeError } from "../../core/errors";
 import { largest, smallest } from "../scalar-metrics";
 import { type DrawOptions, optionalDraws } from "./draws";
 import { meanAndStd } from "./mean-and-std";
@@ -18,7 +18,7 @@ export interface BestAtNResult {
 /** Values of samples: at least one. */
 export function needSamples(op: string, name: string, values: unknown): FloatArray {
   const given = needFloats(op, name, values, isFloatArray(values) ? values.length : 0, "one per sample");
-  if (given.length === 0) throw argumentError("ERR_SURPRISAL_SHAPE", op, name, given, "at least one sample");
+  if (given.length === 0) throw shapeError(op, name, given, "at least one sample");
   return given;
 }
 

@@ -1,7 +1,7 @@
 // The metrics of a padded training batch: those of criticMetrics and lengthMetrics.
 import type { BackendOption } from "../../backend/select";
 import { optionalMask } from "../../core/arrays";
-import { argumentError, SurprisalError } from "../../core/errors";
+import { dtypeError, SurprisalError } from "../../core/errors";
 import { needRows } from "../../core/row-layout";
 import { type CriticBatch, criticMetrics } from "./critic-metrics";
 import { lengthMetrics } from "./length-metrics";
@@ -32,8 +32,7 @@ export function dataMetrics(batch: CriticBatch, options: DataMetricsOptions): Me
     ArrayBuffer.isView(options.attentionMask) ? options.attentionMask.length : 0,
     "rows * (prompt + response)",
   );
-  if (!attention)
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, "attentionMask", options.attentionMask, "a Uint8Array of 0 and 1");
+  if (!attention) throw dtypeError(op, "attentionMask", options.attentionMask, "a Uint8Array of 0 and 1");
   const width = B > 0 ? attention.length / B : T;
   if (!Number.isInteger(width) || width < T || attention.length !== B * width)
     throw new SurprisalError(

@@ -1,5 +1,5 @@
 // Draws with replacement from a seed: the same on every machine, whatever else draws.
-import { argumentError } from "../../core/errors";
+import { optionError, rangeError } from "../../core/errors";
 import { needInt32 } from "../../core/arrays";
 import { needNumber } from "../../core/option-checks";
 import { integersBelow } from "../../core/random";
@@ -23,17 +23,10 @@ export type EachDraw = (count: number, visit: (indices: Int32Array) => void) => 
 export function optionalDraws(op: string, { n, seed, draws, indices }: DrawOptions): EachDraw | null {
   needNumber(op, "n", n, { min: 1, max: 2 ** 31 - 1, integer: true });
   if (indices !== undefined && (seed !== undefined || draws !== undefined))
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "indices",
-      indices,
-      "nothing where seed or draws is given: either indices or a seed",
-    );
+    throw optionError(op, "indices", indices, "nothing where seed or draws is given: either indices or a seed");
   if (indices !== undefined) return givenDraws(op, n, indices);
   if (seed === undefined) {
-    if (draws !== undefined)
-      throw argumentError("ERR_SURPRISAL_OPTION", op, "seed", seed, "an integer in [0, 2^32) with draws");
+    if (draws !== undefined) throw optionError(op, "seed", seed, "an integer in [0, 2^32) with draws");
     return null;
   }
   const start = needNumber(op, "seed", seed, { min: 0, max: 2 ** 32 - 1, integer: true });
@@ -56,13 +49,7 @@ function givenDraws(op: string, n: number, indices: Int32Array): EachDraw {
   return (count, visit) => {
     const outside = given.findIndex((index) => index < 0 || index >= count);
     if (outside >= 0)
-      throw argumentError(
-        "ERR_SURPRISAL_RANGE",
-        op,
-        `indices[${outside}]`,
-        given[outside],
-        `0..${count - 1}, an index of a sample`,
-      );
+      throw rangeError(op, `indices[${outside}]`, given[outside], `0..${count - 1}, an index of a sample`);
     for (let begin = 0; begin < given.length; begin += n) visit(given.subarray(begin, begin + n));
   };
 }

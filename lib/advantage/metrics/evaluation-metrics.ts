@@ -1,7 +1,7 @@
 // Evaluation by data source: pass@1, best of the samples of a prompt, response length, share of truncated responses.
 import { needFloats, needIds, optionalMask, type TokenIds } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
-import { argumentError } from "../../core/errors";
+import { dtypeError } from "../../core/errors";
 import { needNumber } from "../../core/option-checks";
 import { average, chosen, largest } from "../scalar-metrics";
 import type { MetricRecord } from "./metric-record";
@@ -35,15 +35,13 @@ export function evaluationMetrics(samples: EvaluatedSamples, options: Evaluation
   const op = "evaluationMetrics";
   const n = needNumber(op, "samplesPerPrompt", options.samplesPerPrompt, { min: 1, integer: true });
   const { sources } = samples;
-  if (!Array.isArray(sources))
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, "sources", sources, "an array of names, one a prompt");
+  if (!Array.isArray(sources)) throw dtypeError(op, "sources", sources, "an array of names, one a prompt");
   const count = sources.length * n;
   const meaning = "prompts * samplesPerPrompt";
   const rewards = needFloats(op, "rewards", samples.rewards, count, meaning);
   const lengths = needIds(op, "lengths", samples.lengths, count, meaning);
   const truncated = optionalMask(op, "truncated", samples.truncated, count, meaning);
-  if (!truncated)
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, "truncated", samples.truncated, "a Uint8Array of 0 and 1");
+  if (!truncated) throw dtypeError(op, "truncated", samples.truncated, "a Uint8Array of 0 and 1");
 
   const names = sources as readonly string[];
   const sourceOf = (sample: number): string => names[Math.floor(sample / n)]!;

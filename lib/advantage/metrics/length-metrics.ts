@@ -1,6 +1,6 @@
 // How long prompts and responses are, and how many ran into the limit.
 import { needIds, type TokenIds } from "../../core/arrays";
-import { argumentError } from "../../core/errors";
+import { rangeError } from "../../core/errors";
 import { needNumber } from "../../core/option-checks";
 import { average, largest, smallest } from "../scalar-metrics";
 import type { MetricRecord } from "./metric-record";
@@ -28,8 +28,7 @@ function lengthStatistics(name: string, lengths: readonly number[], limit: numbe
 function needLengths(op: string, name: string, lengths: unknown, count?: number): number[] {
   const checked = needIds(op, name, lengths, count, "one per row");
   const negative = checked.findIndex((length) => length < 0);
-  if (negative >= 0)
-    throw argumentError("ERR_SURPRISAL_RANGE", op, `${name}[${negative}]`, checked[negative], "an integer >= 0");
+  if (negative >= 0) throw rangeError(op, `${name}[${negative}]`, checked[negative], "an integer >= 0");
   return Array.from(checked);
 }
 

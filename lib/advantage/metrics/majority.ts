@@ -1,6 +1,6 @@
 // maj@n: the value of the answer that most samples gave.
 import type { FloatArray } from "../../core/dtype";
-import { argumentError, SurprisalError } from "../../core/errors";
+import { dtypeError, optionError, SurprisalError } from "../../core/errors";
 import { needSamples } from "./best-at-n";
 import { type DrawOptions, optionalDraws } from "./draws";
 import { meanAndStd } from "./mean-and-std";
@@ -15,8 +15,7 @@ export interface MajorityAtNResult {
 }
 
 export function needPredictions(op: string, predictions: unknown, count: number): Predictions {
-  if (!Array.isArray(predictions))
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, "predictions", predictions, "an array, one a sample");
+  if (!Array.isArray(predictions)) throw dtypeError(op, "predictions", predictions, "an array, one a sample");
   if (predictions.length !== count)
     throw new SurprisalError(
       "ERR_SURPRISAL_SHAPE",
@@ -67,7 +66,7 @@ export function majorityAtN(predictions: Predictions, values: FloatArray, option
   const samples = needSamples(op, "values", values);
   const checked = needPredictions(op, predictions, samples.length);
   const draws = optionalDraws(op, options);
-  if (!draws) throw argumentError("ERR_SURPRISAL_OPTION", op, "seed", undefined, "an integer in [0, 2^32), or indices");
+  if (!draws) throw optionError(op, "seed", undefined, "an integer in [0, 2^32), or indices");
   const won: number[] = [];
   draws(samples.length, (indices) => won.push(samples[winner(checked, indices)]!));
   const [mean, std] = meanAndStd(won);

@@ -1,6 +1,6 @@
 // pass@k: the chance that at least one of k samples is correct, estimated from n >= k samples without bias.
 import { optionalMask } from "../../core/arrays";
-import { argumentError } from "../../core/errors";
+import { dtypeError, optionError } from "../../core/errors";
 import { type GroupLayout, needGroups, type NamedGroups } from "../../core/groups";
 import { needNumber } from "../../core/option-checks";
 import { average } from "../scalar-metrics";
@@ -69,10 +69,9 @@ export function groupPassAtK(correct: Uint8Array, options: GroupPassAtKOptions &
     ArrayBuffer.isView(correct) ? correct.length : 0,
     "one per sample",
   );
-  if (!flags) throw argumentError("ERR_SURPRISAL_DTYPE", op, "correct", correct, "a Uint8Array of 0 and 1");
+  if (!flags) throw dtypeError(op, "correct", correct, "a Uint8Array of 0 and 1");
   const ks = typeof options.k === "number" ? [options.k] : options.k;
-  if (!Array.isArray(ks))
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "k", ks, "an integer >= 1, or an array of them");
+  if (!Array.isArray(ks)) throw optionError(op, "k", ks, "an integer >= 1, or an array of them");
   ks.forEach((k, i) => needNumber(op, typeof options.k === "number" ? "k" : `k[${i}]`, k, { min: 1, integer: true }));
   const groups = needGroups(op, options, flags.length);
 

@@ -1,6 +1,6 @@
 // How good a policy is with several samples a prompt: mean@N, best@n, worst@n and maj@n, averaged over prompts.
 import type { FloatArray } from "../../core/dtype";
-import { argumentError } from "../../core/errors";
+import { optionError } from "../../core/errors";
 import { type GroupLayout, type Groups, needGroups, type NamedGroups } from "../../core/groups";
 import { average } from "../scalar-metrics";
 import { bestAtN, needSamples } from "./best-at-n";
@@ -71,13 +71,7 @@ export function validationMetrics(values: FloatArray, options: ValidationMetrics
   const { seed, draws } = options;
   const predictions = options.predictions && needPredictions(op, options.predictions, samples.length);
   if (predictions && seed === undefined)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "seed",
-      seed,
-      "an integer in [0, 2^32) with predictions: maj@n is drawn",
-    );
+    throw optionError(op, "seed", seed, "an integer in [0, 2^32) with predictions: maj@n is drawn");
   const byName = new Map<string, number[]>();
   for (const items of itemsOf(needGroups(op, options, samples.length))) {
     if (items.length === 0) continue;

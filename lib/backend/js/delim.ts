@@ -1,7 +1,7 @@
 // Spans between delimiters (contract: native/include/surprisal/delim.h). A row is read from its begin, for starts and, from where a
 // span begins, for its end.
 import { DTYPE_CODE } from "../../core/dtype";
-import { argumentError } from "../../core/errors";
+import { rangeError } from "../../core/errors";
 import { narrowIds } from "../../core/wide-ids";
 import { rowBegin, rowEnd } from "../../core/row-layout";
 import {
@@ -92,14 +92,7 @@ function tokenRow(a: DelimSpansArgs, b: number): Int32Array {
   const end = offsets ? offsets[b + 1]! : begin + (lengths ? lengths[b]! : T);
   if (a.dtype === DTYPE_CODE.int32) return (tokens as Int32Array).subarray(begin, end);
   const { ids, wrong } = narrowIds((tokens as BigInt64Array).subarray(begin, end));
-  if (wrong >= 0)
-    throw argumentError(
-      "ERR_SURPRISAL_RANGE",
-      "delimSpans",
-      `tokens[${begin + wrong}]`,
-      tokens[begin + wrong],
-      "an int32",
-    );
+  if (wrong >= 0) throw rangeError("delimSpans", `tokens[${begin + wrong}]`, tokens[begin + wrong], "an int32");
   return ids;
 }
 

@@ -1,5 +1,5 @@
 // Entropy modulation (contract: native/include/surprisal/modulate.h) in float64; an array rounds once when it stores.
-import { argumentError } from "../../core/errors";
+import { rangeError } from "../../core/errors";
 import { rowBegin, rowEnd } from "../../core/row-layout";
 import {
   type ModulateOps,
@@ -24,8 +24,7 @@ function modulateSteps(a: ModulateStepsArgs): void {
   for (const out of [a.entropyNorms, a.scales, a.clarities]) out?.fill(0, S);
   if (S === 0) return;
   const wrong = a.finite !== 0 ? entropy.findIndex((h) => !Number.isFinite(h)) : -1;
-  if (wrong >= 0)
-    throw argumentError("ERR_SURPRISAL_RANGE", "modulateSteps", `entropy[${wrong}]`, entropy[wrong], "a finite number");
+  if (wrong >= 0) throw rangeError("modulateSteps", `entropy[${wrong}]`, entropy[wrong], "a finite number");
   let low = Infinity;
   let high = -Infinity;
   for (const h of entropy) {

@@ -1,6 +1,6 @@
 // The coefficients of one worker, on all of them.
 import type { Collective } from "../../core/collective";
-import { argumentError } from "../../core/errors";
+import { dtypeError, shapeError } from "../../core/errors";
 import { broadcastState } from "../broadcast-state";
 import { logOf, type MaxentController, needMaxent } from "./state";
 
@@ -25,15 +25,9 @@ export function applyMaxentController(state: MaxentController, packed: Float64Ar
   const op = "applyMaxentController";
   const given: unknown = packed;
   if (Object.prototype.toString.call(given) !== "[object Float64Array]")
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, "packed", given, "a Float64Array");
+    throw dtypeError(op, "packed", given, "a Float64Array");
   if (packed.length !== 4)
-    throw argumentError(
-      "ERR_SURPRISAL_SHAPE",
-      op,
-      "packed.length",
-      packed.length,
-      "4: beta, tau, average entropy, ln tau",
-    );
+    throw shapeError(op, "packed.length", packed.length, "4: beta, tau, average entropy, ln tau");
   const [beta, tau, average, log] = packed as unknown as [number, number, number, number];
   const here = needMaxent(op, "state", state);
   const known = (value: number, otherwise: number | null): number | null =>

@@ -1,5 +1,5 @@
 // Settings of the updates of tau and beta by gradients. They travel with the state, as its files have them.
-import { argumentError } from "../../core/errors";
+import { optionError } from "../../core/errors";
 import { needNumber } from "../../core/option-checks";
 
 /** Rates, bounds and memory. */
@@ -66,31 +66,18 @@ function needField(op: string, at: string, name: keyof MetaController, value: un
   if (typeof standard === "number") return needNumber(op, `${at}.${name}`, value, RANGES[name]);
   const kind = typeof standard === "string" ? "string" : "boolean";
   if (typeof value === kind || (standard === null && value === null)) return value;
-  throw argumentError(
-    "ERR_SURPRISAL_OPTION",
-    op,
-    `${at}.${name}`,
-    value,
-    kind === "string" ? "a string" : "true or false",
-  );
+  throw optionError(op, `${at}.${name}`, value, kind === "string" ? "a string" : "true or false");
 }
 
 /** The settings, checked, with the defaults of those that are not there. */
 export function metaController(op: string, at: string, given: Partial<MetaController> | undefined): MetaController {
   const record: unknown = given ?? {};
-  if (typeof record !== "object" || Array.isArray(record))
-    throw argumentError("ERR_SURPRISAL_OPTION", op, at, given, "an object of settings");
+  if (typeof record !== "object" || Array.isArray(record)) throw optionError(op, at, given, "an object of settings");
   const fields = record as Readonly<Record<string, unknown>>;
   const names = Object.keys(META_DEFAULTS) as (keyof MetaController)[];
   const unknown = Object.keys(fields).find((name) => !Object.hasOwn(META_DEFAULTS, name));
   if (unknown !== undefined)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      `${at}.${unknown}`,
-      fields[unknown],
-      `one of the fields ${names.join(", ")}`,
-    );
+    throw optionError(op, `${at}.${unknown}`, fields[unknown], `one of the fields ${names.join(", ")}`);
   const entries = names.map((name) => [
     name,
     fields[name] === undefined ? META_DEFAULTS[name] : needField(op, at, name, fields[name]),

@@ -1,5 +1,5 @@
 // tau and beta moved by the gradients of their constraints.
-import { argumentError, show } from "../../core/errors";
+import { optionError, show } from "../../core/errors";
 import { needNumber, needWord } from "../../core/option-checks";
 import { type PresetOption, resolvePreset } from "../../presets";
 import { META_METHODS, type MetaController } from "./meta-settings";
@@ -31,13 +31,7 @@ function knows(op: string, { method }: MetaController, unknownMethod: "refuse" |
   const ignore = needWord(op, "unknownMethod", unknownMethod, UNKNOWN_METHODS) === 1;
   const known = META_METHODS.some((name) => name === method.toLowerCase());
   if (!known && !ignore)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "state.meta.method",
-      method,
-      `one of ${META_METHODS.map(show).join(", ")}`,
-    );
+    throw optionError(op, "state.meta.method", method, `one of ${META_METHODS.map(show).join(", ")}`);
   return known;
 }
 

@@ -1,5 +1,5 @@
 // The state of MaxEnt-GRPO's controllers: the two coefficients of the objective, and what the next update starts from.
-import { argumentError } from "../../core/errors";
+import { optionError } from "../../core/errors";
 import { needNumber } from "../../core/option-checks";
 import { metaController, type MetaController } from "./meta-settings";
 
@@ -61,14 +61,13 @@ function needForeign(op: string, name: string, given: unknown): ForeignSettings 
   const plain = typeof given === "object" && !Array.isArray(given);
   if (plain && Object.values(given).every((value) => ["string", "number", "boolean"].includes(typeof value)))
     return { ...(given as ForeignSettings) };
-  throw argumentError("ERR_SURPRISAL_OPTION", op, name, given, "an object of strings, numbers and flags, or null");
+  throw optionError(op, name, given, "an object of strings, numbers and flags, or null");
 }
 
 /** The checked state, for the public function `op`. */
 export function needMaxent(op: string, name: string, state: MaxentControllerStart): MaxentController {
   const given: unknown = state; // State comes from files and other processes.
-  if (typeof given !== "object" || given === null)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, name, given, "{ tau, beta, … }");
+  if (typeof given !== "object" || given === null) throw optionError(op, name, given, "{ tau, beta, … }");
   const at = name === "" ? "" : `${name}.`;
   return {
     tau: needNumber(op, `${at}tau`, state.tau, { min: 0 }),
@@ -97,7 +96,7 @@ export function needBounds(
   const lower = Math.max(needNumber(op, "min", min, { min: 0 }), LEAST_TAU);
   const upper = needNumber(op, "max", max, { min: 0 });
   if (upper !== 0 && upper < lower)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "max", max, `0 (none) or a number >= ${lower}, the lower bound`);
+    throw optionError(op, "max", max, `0 (none) or a number >= ${lower}, the lower bound`);
   return { min: lower, max: upper === 0 ? Math.exp(LARGEST_LOG) : upper };
 }
 

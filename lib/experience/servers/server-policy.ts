@@ -1,5 +1,5 @@
 // A policy behind an inference server.
-import { argumentError } from "../../core/errors";
+import { optionError } from "../../core/errors";
 import { needWord } from "../../core/option-checks";
 import type { CallOptions, Policy } from "../adapters";
 import type { Completion, Prompt } from "../completion";
@@ -58,8 +58,7 @@ export function serverPolicy<Data = unknown>(options: ServerPolicyOptions): Serv
   const requests = requestsTo(op, urlBelow(options.url, dialect.path), request);
 
   async function complete(prompt: Prompt<Data>, count: number, signal: AbortSignal): Promise<Completion[]> {
-    if (!prompt.ids && prompt.text === undefined)
-      throw argumentError("ERR_SURPRISAL_OPTION", op, "prompt", prompt, "ids or text");
+    if (!prompt.ids && prompt.text === undefined) throw optionError(op, "prompt", prompt, "ids or text");
     const body = { ...dialect.generation(prompt, Math.max(count, 1), model, sampling), ...extra };
     const read = (answer: unknown): Completion[] => {
       const completions = dialect.completions(answer);
@@ -76,13 +75,7 @@ export function serverPolicy<Data = unknown>(options: ServerPolicyOptions): Serv
     const response = tokenIds.subarray(offsets[row], offsets[row + 1]);
     if (response.length === 0) return [];
     if (prompt.length === 0)
-      throw argumentError(
-        "ERR_SURPRISAL_OPTION",
-        op,
-        `the prompt of row ${row}`,
-        "empty",
-        "at least one id: nothing precedes the first token",
-      );
+      throw optionError(op, `the prompt of row ${row}`, "empty", "at least one id: nothing precedes the first token");
     const ids = [...prompt, ...response];
     return requests.post(
       { ...dialect.scoring(ids, prompt.length, model), ...extra },

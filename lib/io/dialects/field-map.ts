@@ -1,6 +1,6 @@
 // Fields of rollouts that the caller finds in a source's records himself: where they stand, what groups them, how rewards add up.
 import { closest } from "../../core/closest";
-import { argumentError } from "../../core/errors";
+import { optionError } from "../../core/errors";
 import { needNumber } from "../../core/option-checks";
 import { isObject, type JsonObject } from "../fields";
 import { malformed, type Place } from "../place";
@@ -29,8 +29,7 @@ function checkTargets(op: string, map: Readonly<Record<string, string>>): void {
   for (const [target, path] of Object.entries(map)) {
     const near = closest(target, TARGETS);
     if (!TARGETS.includes(target) && !/^(rewards|meta)\../.test(target))
-      throw argumentError(
-        "ERR_SURPRISAL_OPTION",
+      throw optionError(
         op,
         "map",
         target,
@@ -38,7 +37,7 @@ function checkTargets(op: string, map: Readonly<Record<string, string>>): void {
         near === undefined ? undefined : `did you mean "${near}"?`,
       );
     if (typeof path !== "string" || path === "")
-      throw argumentError("ERR_SURPRISAL_OPTION", op, `map.${target}`, path, "the name of a field in the source");
+      throw optionError(op, `map.${target}`, path, "the name of a field in the source");
   }
 }
 
@@ -62,7 +61,7 @@ export class FieldMap {
     checkTargets(op, map);
     for (const [name, weight] of Object.entries(rewardWeights ?? {})) needNumber(op, `rewardWeights.${name}`, weight);
     if (groupBy !== undefined && (typeof groupBy !== "string" || groupBy === ""))
-      throw argumentError("ERR_SURPRISAL_OPTION", op, "groupBy", groupBy, '"prompt" or the name of a field');
+      throw optionError(op, "groupBy", groupBy, '"prompt" or the name of a field');
     this.#map = groupBy === undefined || groupBy === "prompt" ? map : { ...map, group: groupBy };
     this.#groupBy = groupBy;
     this.#weights = rewardWeights;

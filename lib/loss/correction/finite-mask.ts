@@ -1,9 +1,9 @@
 // Tokens whose log-prob is no number to learn from: −∞ where another sampler's support ended, NaN where an engine returned none.
 import { needsHostArrays } from "../../core/device-ops";
-import { needFloats, optionalMask } from "../../core/arrays";
+import { needFloats } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
 import { needWord } from "../../core/option-checks";
-import { needRows, rowBegin, rowEnd, type RowLayout } from "../../core/row-layout";
+import { eachKept, needMaskedRows, type RowLayout } from "../../core/row-layout";
 
 needsHostArrays("finiteMask", "the numbers are looked at in host memory");
 
@@ -33,14 +33,13 @@ export interface FiniteMaskResult {
  */
 export function finiteMask(values: FloatArray, options: FiniteMaskOptions): FiniteMaskResult {
   const op = "finiteMask";
-  const rows = needRows(op, options);
+  const where = needMaskedRows(op, options);
+  const { rows, mask: kept } = where;
   const given = needFloats(op, "values", values, rows.n, rows.meaning);
-  const kept = optionalMask(op, "mask", options.mask, rows.n, rows.meaning);
   const drops = DROPS[needWord(op, "drops", options.drops ?? "all", DROPS)]!;
   const bad = (x: number): boolean => (Number.isNaN(x) ? drops !== "infinite" : !Number.isFinite(x) && drops !== "nan");
   const mask = Uint8Array.from(given, (x, i) => (kept?.[i] === 0 || bad(x) ? 0 : 1));
   const dropped = new Int32Array(rows.B);
-  for (let b = 0; b < rows.B; ++b)
-    for (let i = rowBegin(rows, b); i < rowEnd(rows, b); ++i) if (kept?.[i] !== 0 && mask[i] === 0) ++dropped[b]!;
+  eachKept(where, (i, b) => (dropped[b]! += 1 - mask[i]!));
   return { mask, values: given.map((x: number, i: number) => (mask[i] === 0 ? 0 : x)), dropped };
 }

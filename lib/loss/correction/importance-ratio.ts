@@ -3,11 +3,11 @@ import type { BackendOption } from "../../backend/select";
 import type { FloatArray } from "../../core/dtype";
 import type { UnknownSamplerOption } from "../../core/unknown-sampler";
 import { widestFloat } from "../../core/float-arrays";
-import { argumentError } from "../../core/errors";
-import { needFlag, needNumber, needWord } from "../../core/option-checks";
+import { optionError } from "../../core/errors";
+import { needBounds, needFlag, needNumber, needWord } from "../../core/option-checks";
 import { boundMismatch, type OutsideRule } from "../../ops/correction";
 import { IMPORTANCE_RATIOS, type ImportanceRatioName } from "../../presets/importance-ratios";
-import { rowBegin, rowEnd, type RowLayout } from "../../core/row-layout";
+import { eachKept, type RowLayout } from "../../core/row-layout";
 import { average, bounded, share, sum } from "./figures";
 import { type Bounds, Mismatch, UNBOUNDED } from "./mismatch";
 
@@ -69,16 +69,6 @@ function settle(op: string, { mode, ...given }: ImportanceRatioOptions): Importa
   return { ...IMPORTANCE_RATIOS[mode], ...Object.fromEntries(present) };
 }
 
-function needBounds(op: string, { low, high }: ImportanceRatioConventions): Bounds {
-  const range = { min: 0, infinite: true } as const;
-  const bounds = {
-    low: low === undefined ? -Infinity : needNumber(op, "low", low, range),
-    high: high === undefined ? Infinity : needNumber(op, "high", high, range),
-  };
-  if (bounds.low > bounds.high) throw argumentError("ERR_SURPRISAL_OPTION", op, "low", low, `at most high = ${high}`);
-  return bounds;
-}
-
 function inside(x: number, { low, high }: Bounds): boolean {
   return x >= low && x <= high;
 }
@@ -95,16 +85,12 @@ function rowFactors(batch: Mismatch, bounds: Bounds): Float64Array {
 }
 
 /** Σ or mean of the clamped log ratios of each row's kept tokens. */
-function rowLogRatios({ rows, mask, oldLogProbs, samplerLogProbs, logClamp }: Mismatch, mean: boolean): Float64Array {
-  return Float64Array.from({ length: rows.B }, (_, b) => {
-    let [total, kept] = [0, 0];
-    for (let i = rowBegin(rows, b); i < rowEnd(rows, b); ++i)
-      if (mask?.[i] !== 0) {
-        total += bounded(oldLogProbs[i]! - samplerLogProbs[i]!, { low: -logClamp, high: logClamp });
-        ++kept;
-      }
-    return mean ? total / Math.max(kept, 1) : total;
-  });
+function rowLogRatios(batch: Mismatch, mean: boolean): Float64Array {
+  const { rows, kept, oldLogProbs, samplerLogProbs, logClamp } = batch;
+  const totals = new Float64Array(rows.B);
+  const clamp = { low: -logClamp, high: logClamp };
+  eachKept(batch, (i, b) => (totals[b]! += bounded(oldLogProbs[i]! - samplerLogProbs[i]!, clamp)));
+  return mean ? totals.map((total, b) => total / Math.max(kept[b]!, 1)) : totals;
 }
 
 /** What divides weights so that their mean is 1; 1 where that mean is too small. */
@@ -141,14 +127,8 @@ export function importanceRatio(
   const outside = OUTSIDE[needWord(op, "outside", settings.outside ?? "clamp", OUTSIDE)]!;
   const byRow = needWord(op, "boundsOf", settings.boundsOf ?? "ratio", BOUNDS_OF) === 1;
   if (byRow && (level !== "token" || outside !== "zero"))
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "boundsOf",
-      "rowMean",
-      '"ratio" unless level is "token" and outside is "zero"',
-    );
-  const bounds = needBounds(op, settings);
+    throw optionError(op, "boundsOf", "rowMean", '"ratio" unless level is "token" and outside is "zero"');
+  const bounds = needBounds(op, settings, { min: 0 });
   const maskedRatio = needNumber(op, "maskedRatio", settings.maskedRatio ?? 0, { min: 0, max: 1, integer: true });
   const normalize = needFlag(op, "batchNormalize", settings.batchNormalize) === 1;
   const logClamp = settings.logClamp ?? Infinity;

@@ -1,11 +1,11 @@
 // Which tokens are near enough to the policy that sampled them: one measure of the distance, of tokens or of whole rows, and its bounds.
-import { needFloats, optionalMask } from "../../core/arrays";
+import { needFloats } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
-import { argumentError } from "../../core/errors";
-import { needNumber, needWord } from "../../core/option-checks";
+import { optionError } from "../../core/errors";
+import { needBounds, needNumber, needWord } from "../../core/option-checks";
 import { needPerRowOrToken, type Per, type PerRowOrToken } from "../../core/per-row";
 import { samplerOrKnown, type UnknownSamplerOption } from "../../core/unknown-sampler";
-import { needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../../core/row-layout";
+import { needMaskedRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../../core/row-layout";
 
 /** A distance of o from u, and what of a row stands for it. Below, D = o − u of a token. */
 const MEASURES = {
@@ -74,19 +74,10 @@ function reduceRow(values: readonly number[], how: number): number {
   return how === 0 ? sum / values.length : sum;
 }
 
-function needBounds(op: string, { low, high }: OffPolicyMaskOptions) {
-  const bounds = {
-    low: needNumber(op, "low", low ?? -Infinity, { infinite: true }),
-    high: needNumber(op, "high", high ?? Infinity, { infinite: true }),
-  };
-  if (bounds.low > bounds.high) throw argumentError("ERR_SURPRISAL_OPTION", op, "low", low, `at most high = ${high}`);
-  return bounds;
-}
-
 function needAdvantages(op: string, options: OffPolicyMaskOptions, rows: Rows): PerRowOrToken {
   if (options.advantages !== undefined)
     return needPerRowOrToken(op, "advantages", options.advantages, rows, options.advantagesPer);
-  throw argumentError("ERR_SURPRISAL_OPTION", op, "advantages", undefined, 'advantages, unless drops is "all"');
+  throw optionError(op, "advantages", undefined, 'advantages, unless drops is "all"');
 }
 
 /**
@@ -105,11 +96,10 @@ export function offPolicyMask(
   options: OffPolicyMaskOptions,
 ): OffPolicyMaskResult {
   const op = "offPolicyMask";
-  const rows = needRows(op, options);
+  const { rows, mask: given } = needMaskedRows(op, options);
   const { n, meaning } = rows;
   const old = needFloats(op, "oldLogProbs", oldLogProbs, n, meaning);
   const sampler = samplerOrKnown(op, needFloats(op, "samplerLogProbs", samplerLogProbs, n, meaning), old, options);
-  const given = optionalMask(op, "mask", options.mask, n, meaning);
   const measure = options.measure ?? "ratio";
   needWord<string>(op, "measure", measure, Object.keys(MEASURES));
   const byRow = needWord(op, "level", options.level ?? "token", LEVELS) === 1;

@@ -1,5 +1,5 @@
 // The ways to reject tokens or rows by how far apart two policies are, and their thresholds.
-import { argumentError, show } from "../../core/errors";
+import { optionError, show } from "../../core/errors";
 import { needWord } from "../../core/option-checks";
 import type { MismatchStatistic } from "../../ops/correction";
 import type { Bounds } from "./mismatch";
@@ -51,8 +51,7 @@ function needThreshold(op: string, name: string, threshold: unknown, signed: boo
   const sound = parts.length <= (signed ? 2 : 1) && parts.every((x) => x > 0 && Number.isFinite(x));
   const lower = parts.length === 2 ? first : 1 / second;
   if (!sound || (signed && lower > second))
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
+    throw optionError(
       op,
       name,
       threshold,
@@ -69,22 +68,10 @@ function asList(given: unknown): readonly unknown[] {
 export function needRules(op: string, options: unknown, thresholds: unknown, at = ""): RejectionRule[] {
   const names = asList(options) as readonly RejectionOption[];
   if (names.length === 0)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      `${at}options`,
-      options,
-      `one or several of ${REJECTION_OPTIONS.map(show).join(", ")}`,
-    );
+    throw optionError(op, `${at}options`, options, `one or several of ${REJECTION_OPTIONS.map(show).join(", ")}`);
   const limits = asList(thresholds);
   if (limits.length !== 1 && limits.length !== names.length)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      `${at}thresholds`,
-      thresholds,
-      `1 or ${names.length}: one for all options, or one for each`,
-    );
+    throw optionError(op, `${at}thresholds`, thresholds, `1 or ${names.length}: one for all options, or one for each`);
   const rules = new Map<RejectionOption, RejectionRule>();
   names.forEach((option, i) => {
     needWord(op, `${at}options`, option, REJECTION_OPTIONS);

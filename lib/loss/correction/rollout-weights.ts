@@ -2,7 +2,7 @@
 import type { FloatArray } from "../../core/dtype";
 import { widestFloat } from "../../core/float-arrays";
 import { needFlag, needWord } from "../../core/option-checks";
-import { argumentError } from "../../core/errors";
+import { optionError } from "../../core/errors";
 import { boundMismatch, type OutsideRule } from "../../ops/correction";
 import { broadcastRows } from "../../ops/group/broadcast";
 import { mergeMoments, type Moments, moments } from "../../ops/reduce";
@@ -179,13 +179,7 @@ function needLimits(op: string, name: string, threshold: unknown): Limits {
   const high = second ?? first;
   const sound = numbersOf(threshold).length <= 2 && first > 0 && high >= first && high < Infinity;
   if (!sound || (second === undefined && high < 1))
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      name,
-      threshold,
-      'a number >= 1, or "lower_upper" with 0 < lower <= upper',
-    );
+    throw optionError(op, name, threshold, 'a number >= 1, or "lower_upper" with 0 < lower <= upper');
   return second === undefined
     ? { bounds: { low: 1 / high, high }, outside: "clamp" }
     : { bounds: { low: first, high }, outside: "zero" };

@@ -1,8 +1,8 @@
 // M2PO: the tokens that are farthest from the sampler leave until the second moment of the rest is small.
-import { needFloats, optionalMask } from "../../core/arrays";
+import { needFloats } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
 import { needNumber } from "../../core/option-checks";
-import { needRows, type RowLayout } from "../../core/row-layout";
+import { needMaskedRows, type RowLayout } from "../../core/row-layout";
 
 export interface SecondMomentMaskOptions extends RowLayout {
   /** The mean of (o − u)² over what is kept is below this, >= 0, nats². Default 0.04. */
@@ -27,10 +27,10 @@ export function secondMomentMask(
   options: SecondMomentMaskOptions,
 ): Uint8Array {
   const op = "secondMomentMask";
-  const { n, meaning } = needRows(op, options);
+  const { rows, mask } = needMaskedRows(op, options);
+  const { n, meaning } = rows;
   const old = needFloats(op, "oldLogProbs", oldLogProbs, n, meaning);
   const sampler = needFloats(op, "samplerLogProbs", samplerLogProbs, n, meaning);
-  const mask = optionalMask(op, "mask", options.mask, n, meaning);
   const threshold = needNumber(op, "threshold", options.threshold ?? 0.04, { min: 0 });
   const square = Float64Array.from({ length: n }, (_, i) => (old[i]! - sampler[i]!) ** 2);
   const near = Array.from(square.keys()).filter((i) => mask?.[i] !== 0);

@@ -1,5 +1,5 @@
 // Bypass mode: the sampler's log-probs take the place of the old policy's, which are not computed; tokens too far away are rejected.
-import { argumentError } from "../../core/errors";
+import { optionError } from "../../core/errors";
 import type { FloatArray } from "../../core/dtype";
 import { needWord } from "../../core/option-checks";
 import { type PresetOption, resolvePreset } from "../../presets";
@@ -64,7 +64,7 @@ const CLIPPING = [
 function refuse(op: string, given: object, names: readonly string[], want: string): void {
   for (const name of names) {
     const value = (given as Readonly<Record<string, unknown>>)[name];
-    if (value !== undefined) throw argumentError("ERR_SURPRISAL_OPTION", op, name, value, want);
+    if (value !== undefined) throw optionError(op, name, value, want);
   }
 }
 
@@ -73,13 +73,7 @@ function needBypassBatch(op: string, batch: BypassBatch): CheckedPolicyBatch {
   refuse(op, batch, ["rolloutWeights"], "nothing: correction.weights makes them");
   const checked = needPolicyBatch(op, batch);
   if (!checked.samplerLogProbs)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "samplerLogProbs",
-      undefined,
-      "log-probs of the sampler, which the ratio is taken to",
-    );
+    throw optionError(op, "samplerLogProbs", undefined, "log-probs of the sampler, which the ratio is taken to");
   return { ...checked, oldLogProbs: checked.samplerLogProbs };
 }
 

@@ -1,6 +1,6 @@
 // CISPO: REINFORCE with the clipped ratio as a constant weight, so that no token loses its gradient.
 import type { FloatArray } from "../../core/dtype";
-import { rowBegin, rowEnd } from "../../core/row-layout";
+import { eachKept } from "../../core/row-layout";
 import { type PresetOption, resolvePreset } from "../../presets";
 import { type BoundsPerOption, needClipRange } from "./clip-range";
 import { needPolicyBatch, type PolicyBatch } from "./policy-batch";
@@ -43,13 +43,11 @@ const CISPO: TokenMap<CispoLossOptions> = {
       const at = (bound: number | FloatArray, b: number, i: number): number =>
         typeof bound === "number" ? bound : bound[per(bound) ? i : b]!;
       let [clamped, largest, smallest] = [0, -Infinity, Infinity];
-      for (let b = 0; b < rows.B; ++b)
-        for (let i = rowBegin(rows, b); i < rowEnd(rows, b); ++i) {
-          if (mask && mask[i] === 0) continue;
-          clamped += Math.min(Math.max(ratios[i]!, 1 - at(clipLow, b, i)), 1 + at(clipHigh, b, i));
-          largest = Math.max(largest, ratios[i]!);
-          smallest = Math.min(smallest, ratios[i]!);
-        }
+      eachKept({ rows, mask }, (i, b) => {
+        clamped += Math.min(Math.max(ratios[i]!, 1 - at(clipLow, b, i)), 1 + at(clipHigh, b, i));
+        largest = Math.max(largest, ratios[i]!);
+        smallest = Math.min(smallest, ratios[i]!);
+      });
       const kept = Math.max(figures.kept, 1);
       return {
         "cispo/ratio_mean": figures.ratio / kept,

@@ -1,6 +1,6 @@
 // Clip-Cov: PPO that leaves a few tokens of high covariance out, drawn at random.
 import { needInt32 } from "../../core/arrays";
-import { argumentError } from "../../core/errors";
+import { optionError, rangeError } from "../../core/errors";
 import { needNumber } from "../../core/option-checks";
 import { integersBelow } from "../../core/random";
 import { layoutOfRows } from "../../core/row-layout";
@@ -50,20 +50,14 @@ function needOrder(
   count: number,
 ): Int32Array {
   if ((seed === undefined) === (permutation === undefined))
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "seed",
-      seed,
-      "an integer in [0, 2^32), or permutation, not both: candidates are drawn",
-    );
+    throw optionError(op, "seed", seed, "an integer in [0, 2^32), or permutation, not both: candidates are drawn");
   if (permutation === undefined)
     return drawn(candidates, count, needNumber(op, "seed", seed, { min: 0, max: 2 ** 32 - 1, integer: true }));
   const order = needInt32(op, "permutation", permutation, candidates, "the candidates");
   const seen = new Uint8Array(candidates);
   order.forEach((place, i) => {
     if (place < 0 || place >= candidates || seen[place] !== 0)
-      throw argumentError("ERR_SURPRISAL_RANGE", op, `permutation[${i}]`, place, `each of 0..${candidates - 1} once`);
+      throw rangeError(op, `permutation[${i}]`, place, `each of 0..${candidates - 1} once`);
     seen[place] = 1;
   });
   return order.subarray(0, count);

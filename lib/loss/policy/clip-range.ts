@@ -1,5 +1,5 @@
 // The widths of a clipping band, from themselves or from the shorthand.
-import { argumentError } from "../../core/errors";
+import { optionError } from "../../core/errors";
 import type { FloatArray } from "../../core/dtype";
 import { needNumber } from "../../core/option-checks";
 import type { Per } from "../../core/per-row";
@@ -49,18 +49,12 @@ const needWidth = (op: string, name: string, width: number | FloatArray): number
 export function needClipRange(op: string, { clip, clipLow, clipHigh, boundsPer }: GivenWidths): CheckedWidths {
   if (clip !== undefined) {
     if (clipLow !== undefined || clipHigh !== undefined)
-      throw argumentError("ERR_SURPRISAL_OPTION", op, "clip", clip, "nothing where clipLow or clipHigh is given");
+      throw optionError(op, "clip", clip, "nothing where clipLow or clipHigh is given");
     const both = needWidth(op, "clip", clip);
     return { clipLow: both, clipHigh: both, clip: both, boundsPer };
   }
   if (clipLow === undefined || clipHigh === undefined)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      clipLow === undefined ? "clipLow" : "clipHigh",
-      undefined,
-      "a number; or give clip",
-    );
+    throw optionError(op, clipLow === undefined ? "clipLow" : "clipHigh", undefined, "a number; or give clip");
   return {
     clipLow: needWidth(op, "clipLow", clipLow),
     clipHigh: needWidth(op, "clipHigh", clipHigh),

@@ -2,13 +2,14 @@
 // shows each as a program, with its formula and source.
 import { optionalFloats } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
-import { argumentError } from "../../core/errors";
+import { optionError } from "../../core/errors";
 import { floatDType, widestFloat } from "../../core/float-arrays";
 import { type GroupLayout, groupingOf, namesGroups, needGroups } from "../../core/groups";
 import { needNumber } from "../../core/option-checks";
-import { layoutOfRows, rowBegin, rowEnd, needRows } from "../../core/row-layout";
+import { eachKept, layoutOfRows, needRows } from "../../core/row-layout";
 import { segments } from "../../ops/delim";
 import { gapSums } from "../../ops/loss/kl-estimates";
+import { endValues } from "../../ops/reduce";
 import { weighRows } from "../aggregation";
 import type { ClipRange } from "./clip-range";
 import { dppoLoss, type DppoLossOptions, type DppoLossResult } from "./dppo-loss";
@@ -36,11 +37,9 @@ export function dppoKlLoss(batch: PolicyBatch, options: DppoOfOneMeasure): DppoL
 
 /** The batch with its rollout weights times one more weight a token. */
 function weighed(batch: CheckedPolicyBatch, weightAt: (b: number, i: number) => number): CheckedPolicyBatch {
-  const { rows, mask, rolloutWeights: given } = batch;
+  const { rows, rolloutWeights: given } = batch;
   const array = new Float64Array(rows.n);
-  for (let b = 0; b < rows.B; ++b)
-    for (let i = rowBegin(rows, b); i < rowEnd(rows, b); ++i)
-      if (mask?.[i] !== 0) array[i] = weightAt(b, i) * (given ? given.array[given.perToken ? i : b]! : 1);
+  eachKept(batch, (i, b) => (array[i] = weightAt(b, i) * (given ? given.array[given.perToken ? i : b]! : 1)));
   return { ...batch, rolloutWeights: { array, perToken: true } };
 }
 
@@ -89,11 +88,9 @@ export function toprLoss(batch: ToprBatch, options: ToprOptions = {}): PolicyLos
   const checked = needPolicyBatch(op, batch);
   const { rows, mask, logProbs, oldLogProbs: old, advantages } = checked;
   const rewards = optionalFloats(op, "rewards", batch.rewards, rows.B, "one per row");
-  const verdict = Float64Array.from({ length: rows.B }, (_, b) => {
-    if (rewards || !advantages.perToken) return (rewards ?? advantages.array)[b]!;
-    for (let i = rowBegin(rows, b); i < rowEnd(rows, b); ++i) if (mask?.[i] !== 0) return advantages.array[i]!;
-    return 0;
-  });
+  const ofRows = rewards ?? (advantages.perToken ? null : advantages.array);
+  const verdict =
+    ofRows ?? endValues(advantages.array, { ...layoutOfRows(rows), mask: mask ?? undefined, at: "first" });
   const given = weighed(checked, (b, i) =>
     verdict[b]! > 0 ? positive : negative * Math.min(old ? Math.exp(logProbs[i]! - old[i]!) : 1, 1),
   );
@@ -161,14 +158,7 @@ export function flowRlLoss(
   const clip = needNumber(op, "clip", options.clip ?? 0.2, { min: 0, infinite: true });
   const checked = needWholeRows(op, batch);
   const { rows, logProbs, oldLogProbs, referenceLogProbs: q } = checked;
-  if (!q)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "referenceLogProbs",
-      undefined,
-      "log-probs of the reference policy",
-    );
+  if (!q) throw optionError(op, "referenceLogProbs", undefined, "log-probs of the reference policy");
   const logZ = optionalFloats(op, "logZ", batch.logZ, rows.B, "one per row");
   const sums = oldLogProbs && gapSums(op, logProbs, oldLogProbs, checked, options.backend).rowSums;
   const targets = Float64Array.from(

@@ -58,7 +58,7 @@ export function dppoLoss(batch: PolicyBatch, options: DppoLossOptions): DppoLoss
   const { measure = "probability", low, high, sides } = resolved;
   const checked = needPolicyBatch(op, batch);
   const { rows, mask, logProbs, termMask } = checked;
-  const region = needRegion(op, "", { measure, low, high, sides }, rows);
+  const region = needRegion(op, { measure, low, high, sides }, checked);
   const weighs = needWord(op, "surrogate", resolved.surrogate ?? "weight", SURROGATES) === 0;
   const ratioCap = needNumber(op, "ratioCap", resolved.ratioCap ?? Infinity, { min: 0, above: true, infinite: true });
   const inside = insideRegion(rows, mask, logProbs, checked.oldLogProbs ?? logProbs, checked.advantages, region);

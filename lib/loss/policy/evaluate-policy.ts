@@ -1,7 +1,7 @@
 // One policy loss from its form: weights of the aggregation, the native pass, the entropy bonus, and what is reported.
 import type { FloatArray } from "../../core/dtype";
 import { optionalMask } from "../../core/arrays";
-import { argumentError } from "../../core/errors";
+import { optionError } from "../../core/errors";
 import { needFlag, needNumber, needWord } from "../../core/option-checks";
 import type { RowForm, RowLossOptions, TokenForm, TokenLossOptions } from "../../ops/loss";
 import { spreadRows } from "../../ops/group/broadcast";
@@ -66,13 +66,7 @@ function bonusOf(
 
 function needEntropies(op: string, entropies: FloatArray | null): FloatArray {
   if (entropies) return entropies;
-  throw argumentError(
-    "ERR_SURPRISAL_OPTION",
-    op,
-    "entropies",
-    undefined,
-    "entropies per token, since entropyBonus is given",
-  );
+  throw optionError(op, "entropies", undefined, "entropies per token, since entropyBonus is given");
 }
 
 /** Mean of a − b over kept tokens, or null where one of them is not given. */
@@ -107,13 +101,7 @@ function klOf(
 ): CheckedKl {
   if (kl === undefined) return NO_KL;
   if (!referenceLogProbs)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "referenceLogProbs",
-      undefined,
-      "log-probs of the reference policy, since kl is given",
-    );
+    throw optionError(op, "referenceLogProbs", undefined, "log-probs of the reference policy, since kl is given");
   if (ownImportance(op, kl) !== null) return NO_KL;
   const { kind = "k3", gradientKind, logClamp, valueClamp, importanceCorrected, coefficient } = kl;
   const clamps = klClamps?.[kind];

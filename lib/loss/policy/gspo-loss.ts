@@ -1,6 +1,6 @@
 // GSPO: one ratio a row. The gradient goes through the row's mean, or stays with each token.
 import type { FloatArray } from "../../core/dtype";
-import { argumentError } from "../../core/errors";
+import { optionError } from "../../core/errors";
 import { needWord } from "../../core/option-checks";
 import { type PresetOption, resolvePreset } from "../../presets";
 import { needPolicyBatch, type PolicyBatch } from "./policy-batch";
@@ -60,13 +60,7 @@ export function gspoLoss(batch: PolicyBatch, options: GspoLossOptions): PolicyLo
   const toSampler = needWord(op, "ratioTo", resolved.ratioTo ?? "old", RATIO_TO) === 1;
   const checked = needPolicyBatch(op, batch);
   if (toSampler && !checked.samplerLogProbs)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "samplerLogProbs",
-      undefined,
-      'log-probs of the sampler, since ratioTo is "sampler"',
-    );
+    throw optionError(op, "samplerLogProbs", undefined, 'log-probs of the sampler, since ratioTo is "sampler"');
   const call = toSampler ? { ...form, oldLogProbs: checked.samplerLogProbs! } : form;
   return policyResult(evaluatePolicy(op, checked, resolved, call), resolved, METRICS);
 }

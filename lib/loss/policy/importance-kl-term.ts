@@ -1,6 +1,6 @@
 // A KL term whose estimates are multiplied by another ratio than the policy's own: to the sampler, or to the policy as it stands.
 import type { FloatArray } from "../../core/dtype";
-import { argumentError } from "../../core/errors";
+import { optionError } from "../../core/errors";
 import { needNumber } from "../../core/option-checks";
 import { layoutOfRows, rowBegin, rowEnd } from "../../core/row-layout";
 import { evaluateKlEstimates } from "../../ops/loss/kl-estimates";
@@ -13,13 +13,7 @@ import type { Evaluation } from "./policy-loss-result";
 export function ownImportance(op: string, { importanceCorrected }: KlTerm): "self" | "sampler" | null {
   if (importanceCorrected === "self" || importanceCorrected === "sampler") return importanceCorrected;
   if (importanceCorrected === undefined || typeof importanceCorrected === "boolean") return null;
-  throw argumentError(
-    "ERR_SURPRISAL_OPTION",
-    op,
-    "kl.importanceCorrected",
-    importanceCorrected,
-    'true, false, "self" or "sampler"',
-  );
+  throw optionError(op, "kl.importanceCorrected", importanceCorrected, 'true, false, "self" or "sampler"');
 }
 
 /** The evaluation with the KL term that it lacks; unchanged where the native pass had it, or there is none. */
@@ -33,8 +27,7 @@ export function withImportanceKl(
   const ratioTo = kl === undefined ? null : ownImportance(op, kl);
   if (!kl || !ratioTo || !referenceLogProbs) return evaluation;
   if (ratioTo === "sampler" && !samplerLogProbs)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
+    throw optionError(
       op,
       "samplerLogProbs",
       undefined,

@@ -1,6 +1,6 @@
 // Policy losses by name, from the logits to their gradient: in one pass where a token's loss depends on that token alone.
 import { needIds, type TokenIds } from "../../core/arrays";
-import { argumentError } from "../../core/errors";
+import { optionError } from "../../core/errors";
 import { unknownName } from "../../core/option-checks";
 import type { PlainFields } from "../../core/plain-types";
 import { needMaskedRows } from "../../core/row-layout";
@@ -83,13 +83,7 @@ function read(op: string, name: PolicyLossName, batch: PolicyInputs, options: Op
   if (!policyLossNames.includes(name)) throw unknownName(op, "name", name, policyLossNames);
   for (const own of ["logProbs", "entropies"] as const)
     if ((batch as Partial<PolicyBatch>)[own] !== undefined)
-      throw argumentError(
-        "ERR_SURPRISAL_OPTION",
-        op,
-        own,
-        (batch as Partial<PolicyBatch>)[own],
-        "nothing: they come from the logits",
-      );
+      throw optionError(op, own, (batch as Partial<PolicyBatch>)[own], "nothing: they come from the logits");
   const { vocab, stride, dtype, temperature, scale, softcap, out, signal, ...loss } = options;
   const logits = { vocab, stride, dtype, temperature, scale, softcap, out, signal };
   return { loss: loss as PolicyLossOptions & { readonly preset?: PresetName }, logits };

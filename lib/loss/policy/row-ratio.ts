@@ -1,6 +1,6 @@
 // A loss of tokens at the ratio of their row: the geometric mean of the tokens' ratios, as GSPO has it, for CISPO and SAPO.
 import { needWord } from "../../core/option-checks";
-import { rowBegin, rowEnd } from "../../core/row-layout";
+import { eachKept, type MaskedRows } from "../../core/row-layout";
 import { evaluatePolicy, policyResult, type TokenFormCall } from "./evaluate-policy";
 import type { CheckedPolicyBatch } from "./policy-batch";
 import type { PolicyLossOptions } from "./policy-loss-options";
@@ -21,35 +21,28 @@ export function ofRowRatio(op: string, { ratioLevel }: RatioLevelOption): boolea
   return needWord(op, "ratioLevel", ratioLevel ?? "token", RATIO_LEVELS) === 1;
 }
 
-/** Log-probs of an old policy to which each kept token has the mean log ratio of its row. */
-function levelled({ rows, mask, logProbs, oldLogProbs }: CheckedPolicyBatch): Float64Array {
-  const old = Float64Array.from(logProbs);
-  if (!oldLogProbs) return old;
-  for (let b = 0; b < rows.B; ++b) {
-    let [sum, kept] = [0, 0];
-    for (let i = rowBegin(rows, b); i < rowEnd(rows, b); ++i)
-      if (mask?.[i] !== 0) {
-        sum += logProbs[i]! - oldLogProbs[i]!;
-        ++kept;
-      }
-    for (let i = rowBegin(rows, b); i < rowEnd(rows, b); ++i) if (mask?.[i] !== 0) old[i]! -= sum / kept;
-  }
-  return old;
+/** Every kept token has the mean of its row's kept tokens. */
+function levelled(where: MaskedRows, values: ArrayLike<number>): Float64Array {
+  const [sums, counts] = [new Float64Array(where.rows.B), new Float64Array(where.rows.B)];
+  eachKept(where, (i, b) => {
+    sums[b]! += values[i]!;
+    ++counts[b]!;
+  });
+  const means = new Float64Array(where.rows.n);
+  eachKept(where, (i, b) => (means[i] = sums[b]! / counts[b]!));
+  return means;
 }
 
-/** Every kept token's number becomes the mean of its row's. */
-function shared({ rows, mask }: CheckedPolicyBatch, values: Float64Array): Float64Array {
-  const means = new Float64Array(values.length);
-  for (let b = 0; b < rows.B; ++b) {
-    let [sum, kept] = [0, 0];
-    for (let i = rowBegin(rows, b); i < rowEnd(rows, b); ++i)
-      if (mask?.[i] !== 0) {
-        sum += values[i]!;
-        ++kept;
-      }
-    for (let i = rowBegin(rows, b); i < rowEnd(rows, b); ++i) if (mask?.[i] !== 0) means[i] = sum / kept;
-  }
-  return means;
+/** Log-probs of an old policy to which each kept token has the mean log ratio of its row. */
+function oldOfRows(batch: CheckedPolicyBatch): Float64Array {
+  const { logProbs, oldLogProbs } = batch;
+  const current = Float64Array.from(logProbs);
+  if (!oldLogProbs) return current;
+  const ratios = levelled(
+    batch,
+    current.map((l, i) => l - oldLogProbs[i]!),
+  );
+  return current.map((l, i) => l - ratios[i]!);
 }
 
 /**
@@ -64,23 +57,20 @@ export function evaluateAtRowRatio(
   options: PolicyLossOptions,
   through: boolean,
 ): PolicyLossResult {
-  const { rows, mask } = batch;
   const call = { skeleton: "token", form } as const;
-  const flat = { ...batch, oldLogProbs: levelled(batch) };
+  const flat = { ...batch, oldLogProbs: oldOfRows(batch) };
   const evaluation = evaluatePolicy(op, flat, options, call);
   const { kl, kl: estimates, gradLogProbs } = evaluation;
   const corrected = options.kl && (options.kl.importanceCorrected ?? options.klImportanceCorrected ?? false);
   const policy = kl
     ? evaluatePolicy(op, flat, { ...options, kl: undefined, entropyBonus: undefined }, call)
     : evaluation;
-  const moving = new Float64Array(rows.n);
-  for (let b = 0; b < rows.B; ++b)
-    for (let i = rowBegin(rows, b); i < rowEnd(rows, b); ++i) {
-      if (mask?.[i] === 0) continue;
-      if (through) moving[i] = policy.gradLogProbs[i]!;
-      if (corrected) moving[i]! += evaluation.klRowWeights[b]! * options.kl.coefficient * estimates![i]!;
-    }
-  const spread = shared(batch, moving);
-  const gradient = gradLogProbs.map((own, i) => (mask?.[i] === 0 ? 0 : own - moving[i]! + spread[i]!));
+  const moving = new Float64Array(batch.rows.n);
+  eachKept(batch, (i, b) => {
+    if (through) moving[i] = policy.gradLogProbs[i]!;
+    if (corrected) moving[i]! += evaluation.klRowWeights[b]! * options.kl.coefficient * estimates![i]!;
+  });
+  const spread = levelled(batch, moving);
+  const gradient = gradLogProbs.map((own, i) => (batch.mask?.[i] === 0 ? 0 : own - moving[i]! + spread[i]!));
   return policyResult({ ...evaluation, gradLogProbs: gradient }, options, metrics);
 }

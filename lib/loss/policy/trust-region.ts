@@ -1,11 +1,11 @@
 // Which tokens a loss may still move: those whose probability has not left a region around the old policy's.
-import { needFloats, optionalMask } from "../../core/arrays";
+import { needFloats } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
 import { needsHostArrays } from "../../core/device-ops";
-import { argumentError } from "../../core/errors";
-import { needNumber, needWord } from "../../core/option-checks";
+import { optionError } from "../../core/errors";
+import { needNumber, needNumbers, needWord } from "../../core/option-checks";
 import { needPerRowOrToken, type Per, type PerRowOrToken } from "../../core/per-row";
-import { needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../../core/row-layout";
+import { eachKept, type MaskedRows, needMaskedRows, type RowLayout, type Rows } from "../../core/row-layout";
 
 for (const op of ["trustRegionMask", "dppoLoss", "dppoTvLoss", "dppoKlLoss"])
   needsHostArrays(op, "whether a token is inside of the region is decided in host memory");
@@ -32,7 +32,7 @@ export interface TrustRegion {
 }
 
 export interface TrustRegionOptions extends RowLayout, TrustRegion {
-  /** A: one per row or token. Needed unless `sides` is `"both"`. */
+  /** A: one per row or token. Needed unless "sides" is `"both"`. */
   readonly advantages?: FloatArray;
   /** What an advantage belongs to. Default: by the length of `advantages`. */
   readonly advantagesPer?: Per;
@@ -48,24 +48,29 @@ export interface CheckedRegion {
   readonly high: (b: number, i: number) => number;
 }
 
-function needBound(op: string, name: string, bound: unknown, rows: Rows): (b: number, i: number) => number {
+function needBound(
+  op: string,
+  name: string,
+  bound: unknown,
+  { rows, mask }: MaskedRows,
+): (b: number, i: number) => number {
   const width = { min: 0, infinite: true } as const;
   if (typeof bound === "number") {
     const number = needNumber(op, name, bound, width);
     return () => number;
   }
   const { array, perToken } = needPerRowOrToken(op, name, bound, rows, undefined);
-  array.forEach((x, k) => needNumber(op, `${name}[${k}]`, x, width));
+  needNumbers(op, name, array, width, (k) => !perToken || mask?.[k] !== 0);
   return perToken ? (_, i) => array[i]! : (b) => array[b]!;
 }
 
-/** The region that a caller wrote under `at`. */
-export function needRegion(op: string, at: string, given: TrustRegion, rows: Rows): CheckedRegion {
+/** The region, checked. Bounds under the mask are not read. */
+export function needRegion(op: string, given: TrustRegion, where: MaskedRows): CheckedRegion {
   return {
-    measure: needWord(op, `${at}measure`, given.measure, MEASURES),
-    sides: needWord(op, `${at}sides`, given.sides ?? "advantage", SIDES),
-    low: needBound(op, `${at}low`, given.low, rows),
-    high: needBound(op, `${at}high`, given.high, rows),
+    measure: needWord(op, "measure", given.measure, MEASURES),
+    sides: needWord(op, "sides", given.sides ?? "advantage", SIDES),
+    low: needBound(op, "low", given.low, where),
+    high: needBound(op, "high", given.high, where),
   };
 }
 
@@ -95,15 +100,13 @@ export function insideRegion(
   { measure, sides, low, high }: CheckedRegion,
 ): Uint8Array {
   const inside = new Uint8Array(rows.n);
-  for (let b = 0; b < rows.B; ++b)
-    for (let i = rowBegin(rows, b); i < rowEnd(rows, b); ++i) {
-      if (mask && mask[i] === 0) continue;
-      const A = advantages ? advantages.array[advantages.perToken ? i : b]! : 0;
-      const [above, below] = distances(measure, logProbs[i]!, oldLogProbs[i]!);
-      const held = sides === 2 ? [true, true] : [A > 0, sides === 1 ? A <= 0 : A < 0];
-      const outside = (held[0]! && above > high(b, i)) || (held[1]! && below > low(b, i));
-      inside[i] = outside ? 0 : 1;
-    }
+  eachKept({ rows, mask }, (i, b) => {
+    const A = advantages ? advantages.array[advantages.perToken ? i : b]! : 0;
+    const [above, below] = distances(measure, logProbs[i]!, oldLogProbs[i]!);
+    const held = sides === 2 ? [true, true] : [A > 0, sides === 1 ? A <= 0 : A < 0];
+    const outside = (held[0]! && above > high(b, i)) || (held[1]! && below > low(b, i));
+    inside[i] = outside ? 0 : 1;
+  });
   return inside;
 }
 
@@ -123,17 +126,17 @@ export function trustRegionMask(
   options: TrustRegionOptions,
 ): Uint8Array {
   const op = "trustRegionMask";
-  const rows = needRows(op, options);
+  const { rows, mask } = needMaskedRows(op, options);
   const { n, meaning } = rows;
-  const region = needRegion(op, "", options, rows);
+  const region = needRegion(op, options, { rows, mask });
   if (region.sides !== 2 && options.advantages === undefined)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "advantages", undefined, 'advantages, unless sides is "both"');
+    throw optionError(op, "advantages", undefined, 'advantages, unless sides is "both"');
   const advantages = options.advantages
     ? needPerRowOrToken(op, "advantages", options.advantages, rows, options.advantagesPer)
     : null;
   return insideRegion(
     rows,
-    optionalMask(op, "mask", options.mask, n, meaning),
+    mask,
     needFloats(op, "logProbs", logProbs, n, meaning),
     needFloats(op, "oldLogProbs", oldLogProbs, n, meaning),
     advantages,

@@ -4,8 +4,7 @@ import type { BackendOption } from "../../backend/select";
 import { needFloats, optionalMask } from "../../core/arrays";
 import { DTYPE_CODE, type DTypeCode, type FloatArray, type FloatDType } from "../../core/dtype";
 import { asFloat, widestFloat } from "../../core/float-arrays";
-import { argumentError } from "../../core/errors";
-import { needNumber, needWord } from "../../core/option-checks";
+import { needBounds, needNumber, needWord } from "../../core/option-checks";
 import { needRows, type RowLayout, type Rows } from "../../core/row-layout";
 
 /** Options that the correction ops share. */
@@ -54,9 +53,7 @@ export function needPair(op: string, logProbs: unknown, oldLogProbs: unknown, op
   const mask = optionalMask(op, "mask", options.mask, n, meaning);
   const statistic = needWord(op, "statistic", options.statistic, MISMATCH_STATISTICS);
   const logClamp = needNumber(op, "logClamp", options.logClamp ?? Infinity, { min: 0, above: true, infinite: true });
-  const low = needNumber(op, "low", options.low ?? -Infinity, { infinite: true });
-  const high = needNumber(op, "high", options.high ?? Infinity, { infinite: true });
-  if (low > high) throw argumentError("ERR_SURPRISAL_OPTION", op, "low", low, `at most high = ${high}`);
+  const { low, high } = needBounds(op, options);
   const dtype = widestFloat(ours, theirs);
   const code = DTYPE_CODE[dtype];
   const both = { logProbs: asFloat(ours, dtype), oldLogProbs: asFloat(theirs, dtype) };

@@ -1,7 +1,7 @@
 // What callers may pass as a delimiter, and how backends take it.
 import { needIds } from "../../core/arrays";
 import { typedArrayName } from "../../core/dtype";
-import { argumentError, show, SurprisalError } from "../../core/errors";
+import { dtypeError, show, SurprisalError } from "../../core/errors";
 
 /** One way in which a delimiter appears among token ids. An object with `ids` is one too: see `delimiterVariants`. */
 export type Alternative =
@@ -51,8 +51,7 @@ function idsOf(op: string, name: string, alternative: unknown): Int32Array {
  */
 export function needDelimiter(op: string, name: string, delimiter: unknown): PackedDelimiter {
   if (typeof delimiter === "string")
-    throw argumentError(
-      "ERR_SURPRISAL_DTYPE",
+    throw dtypeError(
       op,
       name,
       delimiter,

@@ -7,7 +7,7 @@ import { isWide, needIds, needInt32, needLength, needWideIds, type TokenIds } fr
 import { allocateOn, DeviceArray } from "../../core/device-array";
 import { takesDeviceArrays } from "../../core/device-ops";
 import { DTYPE_CODE } from "../../core/dtype";
-import { argumentError } from "../../core/errors";
+import { optionError, rangeError } from "../../core/errors";
 import type { StreamOption } from "../../core/on-device";
 import { needFlag, needNumber, needWord } from "../../core/option-checks";
 import type { RowLayout, Rows } from "../../core/row-layout";
@@ -60,19 +60,12 @@ export interface FindSpansOptions extends RowLayout, BackendOption {
 function needLengths(op: string, value: unknown, rows: Rows): Int32Array | null {
   if (value == null) return null;
   if (rows.offsets)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "lengths",
-      value,
-      "nothing where offsets are given: they are for padded rows",
-    );
+    throw optionError(op, "lengths", value, "nothing where offsets are given: they are for padded rows");
   const ids = needIds(op, "lengths", value);
   const lengths = needInt32(op, "lengths", ids, rows.B, "one per row");
   if (DeviceArray.is(lengths)) return lengths; // the kernel looks at them
   const wrong = lengths.findIndex((length) => length < 0 || length > rows.T);
-  if (wrong >= 0)
-    throw argumentError("ERR_SURPRISAL_RANGE", op, `lengths[${wrong}]`, lengths[wrong], `an integer in [0, ${rows.T}]`);
+  if (wrong >= 0) throw rangeError(op, `lengths[${wrong}]`, lengths[wrong], `an integer in [0, ${rows.T}]`);
   return lengths;
 }
 

@@ -1,8 +1,8 @@
 // Segments of rows (turns, steps, runs of kept tokens) as rows inside the rows: whatever takes rows takes segments.
 import { needsHostArrays } from "../../core/device-ops";
-import { needInt32, optionalMask } from "../../core/arrays";
-import { argumentError } from "../../core/errors";
-import { needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../../core/row-layout";
+import { needInt32 } from "../../core/arrays";
+import { optionError, rangeError, valueError } from "../../core/errors";
+import { needMaskedRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../../core/row-layout";
 import { needSpans } from "./span-values";
 
 needsHostArrays("segments", "turns are counted in host memory");
@@ -44,13 +44,7 @@ function ofSpans(op: string, rows: Rows, mask: Uint8Array | null, spans: Int32Ar
     const from = rowBegin(rows, row) + begin;
     const to = rowBegin(rows, row) + finish;
     if (from < behind || to > rowEnd(rows, row))
-      throw argumentError(
-        "ERR_SURPRISAL_RANGE",
-        op,
-        `spans[${s}]`,
-        [row, begin, finish],
-        "a span behind the one before it, in its row",
-      );
+      throw rangeError(op, `spans[${s}]`, [row, begin, finish], "a span behind the one before it, in its row");
     behind = to;
     let first = true;
     for (let i = from; i < to; ++i) {
@@ -72,13 +66,7 @@ function ofTurns(op: string, rows: Rows, mask: Uint8Array | null, turns: Int32Ar
     for (let i = rowBegin(rows, b); i < rowEnd(rows, b); ++i) {
       if (inside[i] === 0) continue;
       if (turns && last >= 0 && turns[i]! < turns[last]!)
-        throw argumentError(
-          "ERR_SURPRISAL_VALUE",
-          op,
-          `turns[${i}]`,
-          turns[i],
-          `at least ${turns[last]!}, that of the token before it`,
-        );
+        throw valueError(op, `turns[${i}]`, turns[i], `at least ${turns[last]!}, that of the token before it`);
       if (last < 0 || (turns ? turns[i] !== turns[last] : last < i - 1)) opens[i] = 1;
       last = i;
     }
@@ -100,11 +88,10 @@ function ofTurns(op: string, rows: Rows, mask: Uint8Array | null, turns: Int32Ar
  */
 export function segments(options: SegmentsOptions): Segments {
   const op = "segments";
-  const rows = needRows(op, options);
-  const mask = optionalMask(op, "mask", options.mask, rows.n, rows.meaning);
+  const { rows, mask } = needMaskedRows(op, options);
   const { turns, spans } = options;
   if (turns !== undefined && spans !== undefined)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "spans", spans, "nothing where turns are given");
+    throw optionError(op, "spans", spans, "nothing where turns are given");
   const { inside, opens } =
     spans === undefined
       ? ofTurns(op, rows, mask, turns === undefined ? null : needInt32(op, "turns", turns, rows.n, rows.meaning))

@@ -1,7 +1,7 @@
 // delimiterVariants: the id sequences that one string becomes, depending on what stands around it.
 import { needIds } from "../../core/arrays";
 import { needsHostArrays } from "../../core/device-ops";
-import { argumentError, SurprisalError } from "../../core/errors";
+import { optionError, SurprisalError, valueError } from "../../core/errors";
 
 needsHostArrays("delimiterVariants", "it asks a tokenizer");
 
@@ -144,7 +144,7 @@ function variantIn(
 
 function needTexts(op: string, name: string, texts: unknown): readonly string[] {
   if (!Array.isArray(texts) || texts.some((text) => typeof text !== "string"))
-    throw argumentError("ERR_SURPRISAL_OPTION", op, name, texts, "an array of strings");
+    throw optionError(op, name, texts, "an array of strings");
   return ["", ...(texts as readonly string[])];
 }
 
@@ -169,27 +169,17 @@ export function delimiterVariants(
   options: DelimiterVariantsOptions = {},
 ): DelimiterVariant[] {
   const op = "delimiterVariants";
-  if (typeof text !== "string" || text === "")
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "text", text, "a non-empty string");
-  if (typeof encode !== "function")
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "encode", encode, "a function from text to ids");
+  if (typeof text !== "string" || text === "") throw optionError(op, "text", text, "a non-empty string");
+  if (typeof encode !== "function") throw optionError(op, "encode", encode, "a function from text to ids");
   const { contexts = {}, straddling = true } = options;
-  if (typeof straddling !== "boolean")
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "straddling", straddling, "true or false");
+  if (typeof straddling !== "boolean") throw optionError(op, "straddling", straddling, "true or false");
   const befores = needTexts(op, "contexts.before", contexts.before ?? BEFORE);
   const afters = needTexts(op, "contexts.after", contexts.after ?? AFTER);
 
   const ids = remembering(op, encode);
   const special = ids("");
   if (special.length > 0)
-    throw argumentError(
-      "ERR_SURPRISAL_VALUE",
-      op,
-      'encode("")',
-      Array.from(special),
-      "[]",
-      "turn the tokenizer's special tokens off",
-    );
+    throw valueError(op, 'encode("")', Array.from(special), "[]", "turn the tokenizer's special tokens off");
 
   const clean = (variant: DelimiterVariant): boolean => variant.before === "" && variant.after === "";
   const found = new Map<string, DelimiterVariant>();

@@ -1,5 +1,5 @@
 // Two arrays of logits over one vocabulary, row by row.
-import { argumentError } from "../../core/errors";
+import { dtypeError, shapeError } from "../../core/errors";
 import { type CheckedWideLogits, type LogitLayout, needWideLogits, type WideLogitDType } from "../logprob/logits";
 
 export interface LogitPairLayout extends LogitLayout<WideLogitDType> {
@@ -22,15 +22,13 @@ export function needPair(op: string, student: unknown, teacher: unknown, layout:
     stride: teacherStride,
   });
   if (other.N !== checked.N || other.V !== checked.V)
-    throw argumentError(
-      "ERR_SURPRISAL_SHAPE",
+    throw shapeError(
       op,
       "teacher.shape",
       [other.N, other.V],
       `that of student, [${checked.N}, ${checked.V}]`,
       "shape: [rows, vocab] says how many columns of a padded vocabulary count",
     );
-  if (other.dtype !== checked.dtype)
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, "teacher", other.view, "the element type of student");
+  if (other.dtype !== checked.dtype) throw dtypeError(op, "teacher", other.view, "the element type of student");
   return { student: checked, teacher: other };
 }

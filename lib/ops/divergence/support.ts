@@ -2,7 +2,7 @@
 import { OUTSIDES, type Outside } from "../../backend/contract/divergence";
 import { needIds, type TokenIds } from "../../core/arrays";
 import { DeviceArray } from "../../core/device-array";
-import { argumentError } from "../../core/errors";
+import { optionError, rangeError, shapeError } from "../../core/errors";
 import { needNumber, needWord } from "../../core/option-checks";
 
 export type { Outside } from "../../backend/contract/divergence";
@@ -33,9 +33,8 @@ function checkIds(op: string, ids: Int32Array, K: number, N: number, V: number, 
     if (mask && mask[n] === 0) continue;
     for (let i = n * K; i < (n + 1) * K; ++i) {
       const id = ids[i]!;
-      if (id < 0 || id >= V) throw argumentError("ERR_SURPRISAL_RANGE", op, `support[${i}]`, id, `0..${V - 1} (vocab)`);
-      if (lastRow[id] === n)
-        throw argumentError("ERR_SURPRISAL_RANGE", op, `support[${i}]`, id, "an id that its row does not have yet");
+      if (id < 0 || id >= V) throw rangeError(op, `support[${i}]`, id, `0..${V - 1} (vocab)`);
+      if (lastRow[id] === n) throw rangeError(op, `support[${i}]`, id, "an id that its row does not have yet");
       lastRow[id] = n;
     }
   }
@@ -50,23 +49,16 @@ export function needSupport(
 ): CheckedSupport {
   const tailFloor = needNumber(op, "tailFloor", options.tailFloor ?? 1e-7, { min: 1e-12, max: 0.5 });
   if (options.support == null) {
-    if (options.outside !== undefined)
-      throw argumentError("ERR_SURPRISAL_OPTION", op, "outside", options.outside, "nothing without a support");
+    if (options.outside !== undefined) throw optionError(op, "outside", options.outside, "nothing without a support");
     return { support: null, K: 0, outside: 0, tailFloor };
   }
   if (options.outside === undefined)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "outside", undefined, `"dropped" or "pooled" with a support`);
+    throw optionError(op, "outside", undefined, `"dropped" or "pooled" with a support`);
   const outside = needWord(op, "outside", options.outside, OUTSIDES);
   const support = needIds(op, "support", options.support);
   const K = N === 0 ? 1 : support.length / N;
   if (!Number.isInteger(K) || K < 1 || (N > 0 && K > V) || N * K !== support.length)
-    throw argumentError(
-      "ERR_SURPRISAL_SHAPE",
-      op,
-      "support.length",
-      support.length,
-      `K ids for each of ${N} rows, K in 1..${V}`,
-    );
+    throw shapeError(op, "support.length", support.length, `K ids for each of ${N} rows, K in 1..${V}`);
   // What lies on a device is left to the kernel.
   if (!DeviceArray.is(support) && !DeviceArray.is(mask)) checkIds(op, support, K, N, V, mask);
   return N === 0 ? { support: null, K: 0, outside: 0, tailFloor } : { support, K, outside, tailFloor };

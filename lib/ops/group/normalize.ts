@@ -18,7 +18,7 @@ import type { DeviceFloatArray } from "../../core/device-array";
 import { takesDeviceArrays } from "../../core/device-ops";
 import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
 import { asFloat, widestFloat } from "../../core/float-arrays";
-import { argumentError } from "../../core/errors";
+import { valueError } from "../../core/errors";
 import type { GroupLayout, NamedGroups } from "../../core/groups";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber, needWord } from "../../core/option-checks";
@@ -137,8 +137,7 @@ export function normalizeItems(op: string, items: GroupedItems, options: GroupNo
   // Weights on a device are not checked: an invalid one makes its group NaN.
   if (ArrayBuffer.isView(weights))
     weights.forEach((weight, i) => {
-      if (!(weight >= 0 && weight < Infinity))
-        throw argumentError("ERR_SURPRISAL_VALUE", op, `weights[${i}]`, weight, "a finite number >= 0");
+      if (!(weight >= 0 && weight < Infinity)) throw valueError(op, `weights[${i}]`, weight, "a finite number >= 0");
     });
   const gain = needNumber(op, "gain", options.gain ?? 1, { min: 0 });
   const dtype = widestFloat(values, weights);

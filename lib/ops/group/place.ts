@@ -6,7 +6,7 @@ import type { DeviceFloatArray } from "../../core/device-array";
 import { takesDeviceArrays } from "../../core/device-ops";
 import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
 import { asFloat, widestFloat } from "../../core/float-arrays";
-import { argumentError } from "../../core/errors";
+import { optionError } from "../../core/errors";
 import type { AnyFloatArray, Anywhere } from "../../core/on-device";
 import { needNumber, needWord } from "../../core/option-checks";
 import { needRows, type RowLayout } from "../../core/row-layout";
@@ -56,8 +56,7 @@ export function placeRows(
   const row = optionalFloats(op, names.row, terms.row, B, "one per row");
   const tokens = optionalFloats(op, names.tokens, terms.tokens, n, meaning);
   const values = optionalFloats(op, names.values, terms.values, n, meaning);
-  if (!row && !tokens && !values)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, names.row, undefined, "row, tokens or values");
+  if (!row && !tokens && !values) throw optionError(op, names.row, undefined, "row, tokens or values");
   const mask = optionalMask(op, "mask", options.mask, n, meaning);
   const scale = needNumber(op, "scale", options.scale ?? 1);
   const [low, high] = needClip(op, names.clip, options.clip);
@@ -90,8 +89,7 @@ export function placeRows(
 
 function needClip(op: string, name: string, clip: unknown): readonly [low: number, high: number] {
   if (clip == null) return [-Infinity, Infinity];
-  if (!Array.isArray(clip) || clip.length !== 2)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, name, clip, "[low, high]");
+  if (!Array.isArray(clip) || clip.length !== 2) throw optionError(op, name, clip, "[low, high]");
   const [low, high] = clip as readonly unknown[];
   return [
     needNumber(op, `${name}[0]`, low, { infinite: true }),

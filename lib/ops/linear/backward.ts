@@ -9,7 +9,7 @@ import type { FloatArray, FloatDType } from "../../core/dtype";
 import { floatDType } from "../../core/float-arrays";
 import { needDevice } from "../../core/device-arguments";
 import { DeviceArray } from "../../core/device-array";
-import { argumentError } from "../../core/errors";
+import { dtypeError, optionError } from "../../core/errors";
 import type { Anywhere, OnDevice } from "../../core/on-device";
 import { needWord } from "../../core/option-checks";
 import type { Stream } from "../../core/stream";
@@ -66,11 +66,10 @@ export type DeviceLinearLogprobBackwardOptions = Anywhere<Omit<LinearLogprobBack
 /** The parts asked for, as a set. */
 function neededParts(op: string, parts: readonly LinearPart[] | undefined, bias: boolean): ReadonlySet<LinearPart> {
   if (parts === undefined) return new Set(bias ? PARTS : ["hidden", "weight"]);
-  if (!Array.isArray(parts))
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "gradients", parts, `a list of ${PARTS.join(", ")}`);
+  if (!Array.isArray(parts)) throw optionError(op, "gradients", parts, `a list of ${PARTS.join(", ")}`);
   parts.forEach((part, i) => needWord(op, `gradients[${i}]`, part as LinearPart, PARTS));
   if (parts.includes("bias") && !bias)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "gradients", parts, "no bias among them, as none is given");
+    throw optionError(op, "gradients", parts, "no bias among them, as none is given");
   return new Set(parts as LinearPart[]);
 }
 
@@ -88,19 +87,11 @@ export function needGradients(
 ): LinearLogprobGradients {
   const parts = neededParts(op, options.gradients, head.bias !== null);
   const { accumulate = false, out } = options;
-  if (typeof accumulate !== "boolean")
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "accumulate", accumulate, "true or false");
+  if (typeof accumulate !== "boolean") throw optionError(op, "accumulate", accumulate, "true or false");
   const sum = (name: "gradWeight" | "gradBias", part: LinearPart, length: number): FloatArray | null => {
     if (!parts.has(part)) return null;
     if (accumulate && out?.[name] === undefined)
-      throw argumentError(
-        "ERR_SURPRISAL_OPTION",
-        op,
-        `out.${name}`,
-        undefined,
-        "the sums to add to",
-        "accumulate is true",
-      );
+      throw optionError(op, `out.${name}`, undefined, "the sums to add to", "accumulate is true");
     return outputOr(op, name, out?.[name], head.wide, length, stream);
   };
   return {
@@ -131,9 +122,8 @@ export function needArgs(
     wide,
   );
   if (!gradLogProbs && !gradEntropies)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "gradLogProbs", undefined, "gradLogProbs, gradEntropies or both");
-  if (gradLogProbs && !head.targets)
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, "targets", null, "the ids that gradLogProbs belong to");
+    throw optionError(op, "gradLogProbs", undefined, "gradLogProbs, gradEntropies or both");
+  if (gradLogProbs && !head.targets) throw dtypeError(op, "targets", null, "the ids that gradLogProbs belong to");
   const given = (name: keyof LinearLogprobState) =>
     needFloat64(op, name, state[name], N, "one a row, as linearLogprob returned it");
   return {

@@ -4,7 +4,7 @@ import type { BackendOption } from "../../backend/select";
 import { needIds, needLength, optionalMask } from "../../core/arrays";
 import type { DeviceArray } from "../../core/device-array";
 import { DTYPE_CODE, type DTypeCode, type FloatDType, type WideLogitArray } from "../../core/dtype";
-import { argumentError } from "../../core/errors";
+import { dtypeError, shapeError } from "../../core/errors";
 import { needNumber, needWord } from "../../core/option-checks";
 import { bitsOf, needSize, readTensor, type TensorDType, type TensorView } from "../../core/tensor";
 import {
@@ -89,21 +89,18 @@ function needHiddenShape(
   own: { rows: number; width: number } | undefined,
 ): [number, number] {
   const sizes: unknown = shape ?? (own && [own.rows, own.width]);
-  if (!Array.isArray(sizes) || sizes.length !== 2)
-    throw argumentError("ERR_SURPRISAL_SHAPE", op, "shape", sizes, "[rows, dim]");
+  if (!Array.isArray(sizes) || sizes.length !== 2) throw shapeError(op, "shape", sizes, "[rows, dim]");
   const N = needSize(op, "shape[0]", sizes[0]);
   const D = needSize(op, "shape[1]", sizes[1]);
-  if (D === 0) throw argumentError("ERR_SURPRISAL_SHAPE", op, "shape[1]", D, "a dimension of 1 or more");
+  if (D === 0) throw shapeError(op, "shape[1]", D, "a dimension of 1 or more");
   return [N, D];
 }
 
 /** Rows of weight, padding included. */
 function needHeadRows(op: string, length: number, D: number, own: { rows: number; width: number } | undefined): number {
-  if (own && own.width !== D)
-    throw argumentError("ERR_SURPRISAL_SHAPE", op, "weight.shape", own.width, `rows of ${D}, as hidden has them`);
+  if (own && own.width !== D) throw shapeError(op, "weight.shape", own.width, `rows of ${D}, as hidden has them`);
   const rows = own?.rows ?? length / D;
-  if (!Number.isInteger(rows))
-    throw argumentError("ERR_SURPRISAL_SHAPE", op, "weight.length", length, `a multiple of ${D}, the width of hidden`);
+  if (!Number.isInteger(rows)) throw shapeError(op, "weight.length", length, `a multiple of ${D}, the width of hidden`);
   return needSize(op, "rows of weight", rows, MAX_IDS);
 }
 
@@ -118,13 +115,7 @@ export function needHead(
   const states = readTensor<HeadView>(op, "hidden", hidden, options.dtype, HEAD_DTYPES);
   const head = readTensor<HeadView>(op, "weight", weight, options.dtype, HEAD_DTYPES);
   if (head.dtype !== states.dtype)
-    throw argumentError(
-      "ERR_SURPRISAL_DTYPE",
-      op,
-      "weight",
-      head.view,
-      `${states.dtype}, as hidden is, not ${head.dtype}`,
-    );
+    throw dtypeError(op, "weight", head.view, `${states.dtype}, as hidden is, not ${head.dtype}`);
   const [N, D] = needHiddenShape(op, options.shape, states.own);
   needLength(op, "hidden", states.view, needSize(op, "rows * dim", N * D), "rows * dim");
   const padded = needHeadRows(op, head.view.length, D, head.own);
@@ -159,8 +150,7 @@ export function needHead(
 function needBias(op: string, options: LinearHeadOptions, dtype: HeadDType, rows: number): WideLogitArray | null {
   if (options.bias === undefined) return null;
   const bias = readTensor<HeadView>(op, "bias", options.bias, options.dtype, HEAD_DTYPES);
-  if (bias.dtype !== dtype)
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, "bias", bias.view, `${dtype}, as hidden is, not ${bias.dtype}`);
+  if (bias.dtype !== dtype) throw dtypeError(op, "bias", bias.view, `${dtype}, as hidden is, not ${bias.dtype}`);
   needLength(op, "bias", bias.view, rows, "one a row of weight");
   return bitsOf(bias.view);
 }

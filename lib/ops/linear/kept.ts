@@ -4,10 +4,10 @@ import { selectBackend } from "../../backend/select";
 import { outputOr, float64Or, refuseOverlap, type TokenIds } from "../../core/arrays";
 import { needsHostArrays } from "../../core/device-ops";
 import { DTYPE_CODE, type FloatArray, type WideLogitArray } from "../../core/dtype";
-import { argumentError } from "../../core/errors";
+import { dtypeError } from "../../core/errors";
 import { fromHalfBits, type HalfDType, toHalfBits } from "../../core/half";
 import { bitsOf } from "../../core/tensor";
-import { type CheckedLists, type KeptIds, needKept } from "../logprob/kept";
+import { type CheckedLists, type KeptIds, needKept, needWhole } from "../logprob/kept";
 import {
   linearLogprobBackward,
   type LinearLogprobBackwardOptions,
@@ -18,8 +18,9 @@ import {
 import { linearLogprob, type LinearLogprobResult, type LinearLogprobState } from "./forward";
 import { type CheckedHead, type HeadTensor, type HeadViewOf, type LinearHeadOptions, needHead } from "./head";
 
-needsHostArrays("keptLinearLogprob", "the rows of weight that a list names are gathered in host memory");
-needsHostArrays("keptLinearLogprobBackward", "their gradients are spread in host memory");
+const ON_DEVICE = "give it array.read(), or form the logits there and call keptLogprob, which takes DeviceArrays";
+needsHostArrays("keptLinearLogprob", "the rows of weight that a list names are gathered in host memory", ON_DEVICE);
+needsHostArrays("keptLinearLogprobBackward", "their gradients are spread in host memory", ON_DEVICE);
 
 export interface KeptLinearLogprobOptions extends LinearHeadOptions {
   /** False: no entropies, and no pass over the whole head. Default true. */
@@ -79,7 +80,7 @@ function prepare(
   eachRow: (visit: (n: number, row: ReturnType<typeof headOfRow>) => void) => void;
 } {
   const head = needHead(op, hidden, weight, targets, options);
-  if (!head.targets) throw argumentError("ERR_SURPRISAL_DTYPE", op, "targets", targets, "one id a row");
+  if (!head.targets) throw dtypeError(op, "targets", targets, "one id a row");
   const lists = needKept(op, kept, head);
   const { ops } = selectBackend(op, options.backend, null);
   const eachRow = (visit: (n: number, row: ReturnType<typeof headOfRow>) => void): void => {
@@ -161,14 +162,7 @@ export function keptLinearLogprobBackward<H extends HeadTensor>(
   const { lists, kept: sums, whole } = state;
   const { gradLogProbs: _, gradEntropies, entropies: __, ...all } = options;
   const { head, ops, eachRow } = prepare(op, hidden, weight, targets, lists, all);
-  if (gradEntropies && !whole)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "gradEntropies",
-      gradEntropies,
-      "nothing, as keptLinearLogprob had entropies: false",
-    );
+  needWhole(op, "keptLinearLogprob", gradEntropies, whole);
   const result = needGradients(op, head, options, null);
   const meanGaps = whole ? whole.meanGaps : new Float64Array(head.N);
   const { gradLogProbs } = needArgs(op, head, { ...sums, meanGaps }, options, result);

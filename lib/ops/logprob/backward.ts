@@ -7,7 +7,7 @@ import { needDevice } from "../../core/device-arguments";
 import { DeviceArray } from "../../core/device-array";
 import { takesDeviceArrays } from "../../core/device-ops";
 import { type FloatArray, typedArrayName } from "../../core/dtype";
-import { argumentError, SurprisalError } from "../../core/errors";
+import { dtypeError, SurprisalError } from "../../core/errors";
 import type { AsyncOption } from "../../backend/run-async";
 import { streamOf } from "../../backend/streams";
 import type { Anywhere, OnDevice } from "../../core/on-device";
@@ -48,7 +48,7 @@ export function needRowState(
   const array: unknown = state[name];
   if (DeviceArray.is(array)) return needOutput(op, name, array, "float32", N) as Float32Array;
   if (typedArrayName(array) !== "Float32Array")
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, name, array, "the Float32Array that logprob returned");
+    throw dtypeError(op, name, array, "the Float32Array that logprob returned");
   needLength(op, name, array as Float32Array, N, "one a row");
   return array as Float32Array;
 }
@@ -87,8 +87,7 @@ function prepare(
       got: undefined,
       want: "gradLogProbs, gradEntropies or both",
     });
-  if (gradLogProbs && !rows.targets)
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, "targets", targets, "the ids that gradLogProbs belong to");
+  if (gradLogProbs && !rows.targets) throw dtypeError(op, "targets", targets, "the ids that gradLogProbs belong to");
   const maxLogits = needRowState(op, "maxLogits", state, N);
   const log1pSums = needRowState(op, "log1pSums", state, N);
   const meanGaps = gradEntropies && needRowState(op, "meanGaps", state, N);

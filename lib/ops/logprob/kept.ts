@@ -5,7 +5,7 @@ import { needFloats, needIds, needLength, outputOr, refuseOverlap, type TokenIds
 import { DeviceArray } from "../../core/device-array";
 import { takesDeviceArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
-import { argumentError } from "../../core/errors";
+import { dtypeError, optionError, rangeError, shapeError } from "../../core/errors";
 import type { Anywhere, OnDevice } from "../../core/on-device";
 import { checkOffsets } from "../../core/row-layout";
 import { asFloat32, logprobBackward, needRowState } from "./backward";
@@ -84,19 +84,17 @@ export function needKept(
 ): CheckedLists {
   const ids = needIds(op, "kept.ids", kept.ids);
   const offsets: unknown = kept.offsets;
-  if (!(offsets instanceof Int32Array))
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, "kept.offsets", offsets, "an Int32Array");
+  if (!(offsets instanceof Int32Array)) throw dtypeError(op, "kept.offsets", offsets, "an Int32Array");
   needLength(op, "kept.offsets", offsets, N + 1, "one more than rows");
   checkOffsets(op, "kept.offsets", offsets);
-  if (offsets[N] !== ids.length)
-    throw argumentError("ERR_SURPRISAL_RANGE", op, "kept.offsets", offsets[N], `${ids.length}, the ids, at the end`);
+  if (offsets[N] !== ids.length) throw rangeError(op, "kept.offsets", offsets[N], `${ids.length}, the ids, at the end`);
   if (![ids, targets, mask].some((array) => DeviceArray.is(array))) {
     const seen = new Int32Array(V).fill(-1);
     for (let b = 0; b < N; ++b)
       for (let k: number = offsets[b]!; k < offsets[b + 1]! && mask?.[b] !== 0; ++k) {
         const id = ids[k]!;
         if (id < 0 || id >= V || seen[id] === b)
-          throw argumentError("ERR_SURPRISAL_RANGE", op, `kept.ids[${k}]`, id, `0..${V - 1} (vocab), once a row`);
+          throw rangeError(op, `kept.ids[${k}]`, id, `0..${V - 1} (vocab), once a row`);
         seen[id] = b;
       }
   }
@@ -114,7 +112,7 @@ function prepare(
   const { gradLogProbs, gradEntropies, mask } = options;
   const stream = streamOf(op, options, logits, targets, kept.ids, mask, gradLogProbs, gradEntropies, ...state);
   const { view, ...rows } = needLogitRows(op, logits, targets, options);
-  if (rows.K !== 1 || !rows.targets) throw argumentError("ERR_SURPRISAL_SHAPE", op, "targets", targets, "one a row");
+  if (rows.K !== 1 || !rows.targets) throw shapeError(op, "targets", targets, "one a row");
   return { args: { ...rows, targets: rows.targets, ...needKept(op, kept, rows) }, view, stream };
 }
 
@@ -178,6 +176,12 @@ export function evaluateKept(
   return { logProbs, entropies: whole && whole.entropies, state: { kept: { maxLogits, log1pSums }, whole } };
 }
 
+/** Gradients of entropies need the forward pass to have had them. */
+export function needWhole(op: string, forward: string, gradEntropies: unknown, whole: unknown): void {
+  if (gradEntropies && !whole)
+    throw optionError(op, "gradEntropies", gradEntropies, `nothing, as ${forward} had entropies: false`);
+}
+
 /** The same on a device, where logits and state lie. Gradients there are float32. */
 export function keptLogprobBackward<D extends LogitDType>(
   logits: DeviceArray<D>,
@@ -230,15 +234,8 @@ export function differentiateKept(
   const state: unknown[] = [sums.maxLogits, sums.log1pSums, whole?.maxLogits, whole?.log1pSums, whole?.meanGaps];
   const { args, view: given, stream } = prepare(op, logits, targets, kept, options, state);
   if (!gradLogProbs && !gradEntropies)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "gradLogProbs", undefined, "gradLogProbs, gradEntropies or both");
-  if (gradEntropies && !whole)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "gradEntropies",
-      gradEntropies,
-      "nothing, as keptLogprob had entropies: false",
-    );
+    throw optionError(op, "gradLogProbs", undefined, "gradLogProbs, gradEntropies or both");
+  needWhole(op, "keptLogprob", gradEntropies, whole);
   const { N } = args;
   const { entropies: _, gradLogProbs: __, ignoreIndex: ___, ...all } = options;
   if (!gradLogProbs) return logprobBackward(logits, null, whole!, { ...all, mask: args.mask ?? undefined });

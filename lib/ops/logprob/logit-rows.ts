@@ -3,7 +3,7 @@ import type { LogprobForwardArgs } from "../../backend/contract/logprob";
 import type { BackendOption } from "../../backend/select";
 import { needIds, optionalMask } from "../../core/arrays";
 import { DeviceArray } from "../../core/device-array";
-import { argumentError, SurprisalError } from "../../core/errors";
+import { optionError, rangeError, SurprisalError } from "../../core/errors";
 import { needNumber } from "../../core/option-checks";
 import { type CheckedLogits, type LogitLayout, needLogits } from "./logits";
 
@@ -93,8 +93,7 @@ export function keptRows(
   const id = needNumber(op, "ignoreIndex", ignoreIndex, { min: -(2 ** 31), max: 2 ** 31 - 1, integer: true });
   if (!targets || K === 0) return mask;
   if (DeviceArray.is(targets) || DeviceArray.is(mask))
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
+    throw optionError(
       op,
       "ignoreIndex",
       id,
@@ -118,14 +117,7 @@ export function checkTargets(
     if (mask && mask[n] === 0) continue;
     for (let i = n * K; i < (n + 1) * K; ++i)
       if (targets[i]! < 0 || targets[i]! >= vocabSize)
-        throw argumentError(
-          "ERR_SURPRISAL_RANGE",
-          op,
-          `targets[${i}]`,
-          targets[i],
-          `0..${vocabSize - 1} (vocab)`,
-          hint,
-        );
+        throw rangeError(op, `targets[${i}]`, targets[i], `0..${vocabSize - 1} (vocab)`, hint);
   }
 }
 

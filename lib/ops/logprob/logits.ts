@@ -2,7 +2,7 @@
 import { needLength } from "../../core/arrays";
 import type { DeviceArray } from "../../core/device-array";
 import { DTYPE_CODE, type DTypeCode, type LogitArray, type WideLogitArray } from "../../core/dtype";
-import { argumentError } from "../../core/errors";
+import { shapeError } from "../../core/errors";
 import type { Stream } from "../../core/stream";
 import { bitsOf, type Float16View, needLike, needSize, readTensor } from "../../core/tensor";
 
@@ -70,12 +70,11 @@ function checkLogits<View extends WideLogitView>(
 ) {
   const { view, dtype, own } = readTensor<View>(op, name, logits, layout.dtype, dtypes);
   const shape: unknown = layout.shape ?? (own && [own.rows, own.width]);
-  if (!Array.isArray(shape) || shape.length !== 2)
-    throw argumentError("ERR_SURPRISAL_SHAPE", op, "shape", shape, "[rows, vocab]");
+  if (!Array.isArray(shape) || shape.length !== 2) throw shapeError(op, "shape", shape, "[rows, vocab]");
   const N = needSize(op, "shape[0]", shape[0]);
   const V = needSize(op, "shape[1]", shape[1], MAX_IDS);
   const stride = needSize(op, "stride", layout.stride ?? own?.width ?? V);
-  if (stride < V) throw argumentError("ERR_SURPRISAL_SHAPE", op, "stride", stride, `the vocabulary ${V} or more`);
+  if (stride < V) throw shapeError(op, "stride", stride, `the vocabulary ${V} or more`);
   const length = needSize(op, "rows * stride", N * stride);
   needLength(op, name, view, length, stride === V ? "rows * vocab" : "rows * stride");
   return { view, logits: bitsOf(view), dtype: DTYPE_CODE[dtype], N, V, stride };

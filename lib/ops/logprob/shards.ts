@@ -7,7 +7,7 @@ import { float64Or, needFloat64, refuseOverlap, type TokenIds } from "../../core
 import type { DeviceArray } from "../../core/device-array";
 import { needsHostArrays, takesDeviceArrays } from "../../core/device-ops";
 import { typedArrayName } from "../../core/dtype";
-import { argumentError, SurprisalError } from "../../core/errors";
+import { argumentError, shapeError, SurprisalError } from "../../core/errors";
 import type { Anywhere } from "../../core/on-device";
 import type { DeviceLogits, Logits } from "./logits";
 import { type LogprobResult, needResult } from "./results";
@@ -91,8 +91,7 @@ function joinStates(op: string, states: readonly Float64Array[], rows: number): 
     );
   const size = (first as Float64Array).length;
   const K = rows === 0 ? 0 : size / rows - STATE_SUMS;
-  if (!Number.isInteger(K) || K < 0)
-    throw argumentError("ERR_SURPRISAL_SHAPE", op, "states[0].length", size, `${rows} rows of 4 + K numbers`);
+  if (!Number.isInteger(K) || K < 0) throw shapeError(op, "states[0].length", size, `${rows} rows of 4 + K numbers`);
   const length = rows * (STATE_SUMS + K);
   const joined = new Float64Array(states.length * length);
   states.forEach((state, p) => {
@@ -129,7 +128,7 @@ function checkCovered(op: string, joined: Float64Array, P: number, rows: number,
 export function logprobMerge(states: readonly Float64Array[], options: LogprobMergeOptions): LogprobResult {
   const op = "logprobMerge";
   const { rows: N } = options;
-  if (!Number.isSafeInteger(N) || N < 0) throw argumentError("ERR_SURPRISAL_SHAPE", op, "rows", N, "an integer >= 0");
+  if (!Number.isSafeInteger(N) || N < 0) throw shapeError(op, "rows", N, "an integer >= 0");
   const map = needLogitMap(op, options);
   const { joined, K } = joinStates(op, states, N);
   const result = needResult(op, options.out, N, K, null);

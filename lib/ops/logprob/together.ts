@@ -6,7 +6,7 @@ import { selectBackend } from "../../backend/select";
 import { refuseOverlap, type TokenIds } from "../../core/arrays";
 import type { Collective } from "../../core/collective";
 import { needsHostArrays } from "../../core/device-ops";
-import { argumentError } from "../../core/errors";
+import { optionError } from "../../core/errors";
 import { needNumber } from "../../core/option-checks";
 import { concatenated, gatherIntegers, gatherRagged, needAgreement } from "../../core/row-partials";
 import { type Logits, needLogits } from "./logits";
@@ -53,8 +53,7 @@ function placeOf(
   const vocabSize = widths.reduce((sum, width) => sum + width, 0);
   const cut = block === Infinity ? -1 : starts.findIndex((start) => start % block !== 0 && start < vocabSize);
   if (cut >= 0)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
+    throw optionError(
       op,
       `the first column of rank ${cut}`,
       starts[cut],

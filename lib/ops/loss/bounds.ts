@@ -2,7 +2,7 @@
 import { LOSS_FORM, type LossParameters, ROW_FORM } from "../../backend/contract/loss";
 import { DeviceArray } from "../../core/device-array";
 import type { FloatArray } from "../../core/dtype";
-import { argumentError } from "../../core/errors";
+import { optionError } from "../../core/errors";
 import { needPerRowOrToken, type Per, type PerRowOrToken } from "../../core/per-row";
 import type { Rows } from "../../core/row-layout";
 
@@ -48,9 +48,8 @@ export function needBounds(
     const value = options[name];
     if (!isArray(value)) continue;
     if (!READERS[name].includes(form))
-      throw argumentError("ERR_SURPRISAL_OPTION", op, name, value, "a number: this form reads no bounds of tokens");
-    if (rowsOnly && options.boundsPer === "token")
-      throw argumentError("ERR_SURPRISAL_OPTION", op, "boundsPer", "token", '"row" for this form');
+      throw optionError(op, name, value, "a number: this form reads no bounds of tokens");
+    if (rowsOnly && options.boundsPer === "token") throw optionError(op, "boundsPer", "token", '"row" for this form');
     const said = options.clip !== undefined && name !== "ratioCap" ? "clip" : name;
     found[name] = needPerRowOrToken(op, said, value, rows, rowsOnly ? "row" : options.boundsPer, "boundsPer");
   }

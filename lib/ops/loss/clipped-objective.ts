@@ -17,7 +17,7 @@ import { takesDeviceArrays } from "../../core/device-ops";
 import { DeviceSummary } from "../../core/device-summary";
 import type { FloatArray } from "../../core/dtype";
 import { widestFloat } from "../../core/float-arrays";
-import { argumentError } from "../../core/errors";
+import { optionError } from "../../core/errors";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needPerRowOrToken, type Per, type PerRowOrToken } from "../../core/per-row";
 import { gatherRowPartials } from "../../core/row-partials";
@@ -124,21 +124,14 @@ function needForm(op: string, options: ClippedObjectiveOptions, { level, common 
 
 function needAdvantages(op: string, value: unknown, { rows, level }: Units, per: Per | undefined): PerRowOrToken {
   if (level === "token") return needPerRowOrToken(op, "advantages", value, rows, per);
-  if (per !== undefined && per !== "row")
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "advantagesPer", per, `"row" at ${level} level`);
+  if (per !== undefined && per !== "row") throw optionError(op, "advantagesPer", per, `"row" at ${level} level`);
   return { array: needFloats(op, "advantages", value, rows.B, "one per row"), perToken: false };
 }
 
 /** 1 / kept tokens or 1 / rows; 0 where there is nothing to weigh, so that the objective is 0 and not 0/0. */
 function defaultWeight(op: string, { rows, level, common }: Units, collective: Collective | undefined): number {
   if (level === "token" && DeviceArray.is(common.mask))
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "rowWeights",
-      undefined,
-      "weights, or a mask in host memory whose tokens can be counted",
-    );
+    throw optionError(op, "rowWeights", undefined, "weights, or a mask in host memory whose tokens can be counted");
   const here = level !== "token" ? rows.B : common.mask ? countMarked(common.mask, rows.n) : rows.n;
   const total = collective ? collective.allReduce(Float64Array.of(here), "sum")[0]! : here;
   return total > 0 ? 1 / total : 0;
@@ -236,13 +229,7 @@ function clippedCall<Output extends ClippedOutput>(
   const units = needUnits(op, logProbs, oldLogProbs, options);
   const { rows, common } = units;
   if (collective && units.level === "group")
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "collective",
-      collective,
-      'none at level "group", whose ratios need all rows of a group',
-    );
+    throw optionError(op, "collective", collective, 'none at level "group", whose ratios need all rows of a group');
   const advantage = needAdvantages(op, advantages, units, options.advantagesPer);
   const form = needForm(op, options, units);
   const bounds = needBounds(op, options, rows, form);

@@ -6,7 +6,7 @@ import { flagsOr, float64Or, outputOr, refuseOverlap } from "../../core/arrays";
 import { DeviceArray } from "../../core/device-array";
 import { DeviceSummary } from "../../core/device-summary";
 import { DTYPE_CODE, type FloatArray, type FloatDType } from "../../core/dtype";
-import { argumentError } from "../../core/errors";
+import { optionError } from "../../core/errors";
 import { asFloat, widestFloat } from "../../core/float-arrays";
 import { needWord } from "../../core/option-checks";
 import type { Rows } from "../../core/row-layout";
@@ -94,7 +94,7 @@ export function needLossMemory(
   for (const name of wanted) needWord(op, "outputs", name, known);
   for (const name in out)
     if (!wanted.includes(name as LossOutput))
-      throw argumentError("ERR_SURPRISAL_OPTION", op, `out.${name}`, name, "an array that `outputs` lists");
+      throw optionError(op, `out.${name}`, name, "an array that `outputs` lists");
   const output = (name: Exclude<LossOutput, "clipped">, length: number): FloatArray | null =>
     wanted.includes(name) ? outputOr(op, name, out?.[name], dtype, length, stream) : null;
   const flags = (length: number) =>

@@ -5,7 +5,7 @@ import { runByRows } from "../../backend/run-by-rows";
 import { type BackendOption, selectBackend } from "../../backend/select";
 import { needIds, refuseOverlap, type TokenIds } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
-import { argumentError } from "../../core/errors";
+import { shapeError } from "../../core/errors";
 import { rowBegin, rowEnd, type Rows } from "../../core/row-layout";
 import { needSize } from "../../core/tensor";
 import type { AsyncOption } from "../../backend/run-async";
@@ -67,17 +67,11 @@ export function needTokenLogits(
     const { length } = logits as LogitView;
     const columns = n > 0 ? length / n : 0;
     if (Number.isInteger(columns)) return needLogits(op, logits, { ...layout, shape: [n, columns] });
-    throw argumentError(
-      "ERR_SURPRISAL_SHAPE",
-      op,
-      "logits.length",
-      length,
-      `a whole number of ids for each of ${n} tokens`,
-    );
+    throw shapeError(op, "logits.length", length, `a whole number of ids for each of ${n} tokens`);
   }
   const checked = needLogits(op, logits, layout);
   if (checked.N === n) return checked;
-  throw argumentError("ERR_SURPRISAL_SHAPE", op, "logits.shape", checked.N, `${n} rows, one a token`);
+  throw shapeError(op, "logits.shape", checked.N, `${n} rows, one a token`);
 }
 
 /** One number a token, in float64. */

@@ -3,7 +3,7 @@ import { KL_KIND, KL_KINDS, type KlKind, type KlParameters, type LossParameters 
 import { streamOf } from "../../backend/streams";
 import { needFloats, optionalFloats, optionalMask } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
-import { argumentError } from "../../core/errors";
+import { optionError } from "../../core/errors";
 import { needNumber, needWord } from "../../core/option-checks";
 import { needPerRowOrToken, type Per, type PerRowOrToken } from "../../core/per-row";
 import { needRows, type Rows } from "../../core/row-layout";
@@ -96,13 +96,7 @@ function needKl(op: string, kl: LossKl | undefined, { n, B, meaning }: Rows): Ch
 /** A form of one value a row has no terms of tokens that a mask could leave out. */
 export function refuseTerms(op: string, form: LossForm, termMask: Uint8Array | null): void {
   if (form.rowsOnly && termMask)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "termMask",
-      termMask,
-      "nothing: this form has one value a row, and no terms of tokens",
-    );
+    throw optionError(op, "termMask", termMask, "nothing: this form has one value a row, and no terms of tokens");
 }
 
 /** Checks everything but the log-probs; nothing is computed. */
@@ -114,7 +108,7 @@ export function needLossInputs(op: string, options: LossInputOptions & FormArray
     : optionalFloats(op, "oldLogProbs", options.oldLogProbs, n, meaning);
   const needValues = (name: "advantages" | "factors", values: FloatArray, per: Per | undefined): PerRowOrToken => {
     if (form.rowsOnly && per !== undefined && per !== "row")
-      throw argumentError("ERR_SURPRISAL_OPTION", op, `${name}Per`, per, `"row" for this form`);
+      throw optionError(op, `${name}Per`, per, `"row" for this form`);
     return needPerRowOrToken(op, name, values, rows, form.rowsOnly ? "row" : per);
   };
   const { advantages, advantagesPer, factors, factorsPer } = options;

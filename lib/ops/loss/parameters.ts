@@ -5,7 +5,7 @@ import {
   type LossParameters,
   saidLossParameters,
 } from "../../backend/contract/loss";
-import { argumentError } from "../../core/errors";
+import { optionError } from "../../core/errors";
 import type { FloatArray } from "../../core/dtype";
 import { needNumber } from "../../core/option-checks";
 import type { Per } from "../../core/per-row";
@@ -55,7 +55,7 @@ export function needParameters(
     const value = said[name];
     if (value === undefined ? !needs.includes(name) : isArray(value)) continue;
     if (!needs.includes(name) && !takes.includes(name) && !OF_EVERY_FORM.includes(name))
-      throw argumentError("ERR_SURPRISAL_OPTION", op, name, value, `nothing: form "${form}" does not read it`);
+      throw optionError(op, name, value, `nothing: form "${form}" does not read it`);
     result[name] = needNumber(op, name, value, LOSS_PARAMETERS[name]);
   }
   return result;

@@ -4,7 +4,7 @@ import { ROW_FORM, ROW_FORM_OPTIONS, ROW_FORMS, type RowFormOptions } from "../.
 import { type RatioReduction, RATIO_REDUCTIONS } from "../../backend/contract/ratio";
 import { takesDeviceArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
-import { argumentError } from "../../core/errors";
+import { optionError } from "../../core/errors";
 import { needWord } from "../../core/option-checks";
 import type { Per } from "../../core/per-row";
 import { evaluateLoss, evaluateLossAsync } from "./evaluate-loss";
@@ -87,7 +87,7 @@ export function rowForm(op: string, options: LossBand & RowForm): LossForm {
   const ownSum = options.form === "geometric" || options.form === "gamma";
   for (const [name, value] of Object.entries({ reduce, oldLogProbsPer }))
     if (ownSum && value !== undefined)
-      throw argumentError("ERR_SURPRISAL_OPTION", op, name, value, `nothing: form "${options.form}" does not read it`);
+      throw optionError(op, name, value, `nothing: form "${options.form}" does not read it`);
   return {
     run: "lossRow",
     form: ROW_FORM[options.form],

@@ -4,7 +4,7 @@ import { LOSS_FORM, LOSS_FORM_OPTIONS, LOSS_FORMS, type LossFormOptions } from "
 import { RATIO_REDUCTIONS } from "../../backend/contract/ratio";
 import { takesDeviceArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
-import { argumentError } from "../../core/errors";
+import { optionError } from "../../core/errors";
 import { needWord } from "../../core/option-checks";
 import { evaluateLoss, evaluateLossAsync } from "./evaluate-loss";
 import { type LossForm, needLoss } from "./loss-inputs";
@@ -69,7 +69,7 @@ export function tokenForm(op: string, options: LossBand & TokenForm): LossForm {
       marks === undefined
         ? `an array: form "${options.form}" reads it`
         : `nothing: form "${options.form}" does not read it`;
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "marks", marks, want);
+    throw optionError(op, "marks", marks, want);
   }
   return {
     run: "lossToken",

@@ -17,7 +17,7 @@ import type { DeviceFloatArray } from "../../core/device-array";
 import { takesDeviceArrays } from "../../core/device-ops";
 import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
 import { floatDType } from "../../core/float-arrays";
-import { argumentError, SurprisalError } from "../../core/errors";
+import { optionError, rangeError, SurprisalError } from "../../core/errors";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber, needWord } from "../../core/option-checks";
 import { gatherRowPartials } from "../../core/row-partials";
@@ -76,19 +76,11 @@ function needSpans(op: string, value: unknown, rows: Rows): Int32Array {
     const row = spans[3 * s]!;
     const begin = spans[3 * s + 1]!;
     const finish = spans[3 * s + 2]!;
-    if (row < 0 || row >= rows.B)
-      throw argumentError("ERR_SURPRISAL_RANGE", op, `spans[${s}].row`, row, `0..${rows.B - 1}`);
-    if (row < previous)
-      throw argumentError("ERR_SURPRISAL_RANGE", op, `spans[${s}].row`, row, `>= ${previous}: spans sorted by row`);
+    if (row < 0 || row >= rows.B) throw rangeError(op, `spans[${s}].row`, row, `0..${rows.B - 1}`);
+    if (row < previous) throw rangeError(op, `spans[${s}].row`, row, `>= ${previous}: spans sorted by row`);
     const tokens = rowEnd(rows, row) - rowBegin(rows, row);
     if (begin < 0 || finish <= begin || finish > tokens)
-      throw argumentError(
-        "ERR_SURPRISAL_RANGE",
-        op,
-        `spans[${s}]`,
-        [begin, finish],
-        `a range of 1 or more tokens in a row of ${tokens}`,
-      );
+      throw rangeError(op, `spans[${s}]`, [begin, finish], `a range of 1 or more tokens in a row of ${tokens}`);
     previous = row;
   }
   return spans;
@@ -112,13 +104,7 @@ function spansCall(op: string, advantages: FloatArray, spans: Int32Array, option
   const scope = needWord(op, "scope", scopeName, SCOPES);
   const mask = optionalMask(op, "mask", options.mask, n, meaning);
   if (scopeName === "mask" && !mask)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "mask",
-      options.mask,
-      `the response mask that scope "mask" subtracts under`,
-    );
+    throw optionError(op, "mask", options.mask, `the response mask that scope "mask" subtracts under`);
   const modulated = outputOr(op, "advantages", options.out?.advantages, dtype, n, stream);
   const inPlace = modulated.buffer === input.buffer && modulated.byteOffset === input.byteOffset;
   refuseOverlap(

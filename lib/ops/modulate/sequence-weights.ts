@@ -15,7 +15,7 @@ import type { DeviceFloatArray } from "../../core/device-array";
 import { takesDeviceArrays } from "../../core/device-ops";
 import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
 import { floatDType } from "../../core/float-arrays";
-import { argumentError } from "../../core/errors";
+import { optionError } from "../../core/errors";
 import { gatherGroups } from "../../core/gathered-groups";
 import { type GroupLayout, type Groups, needGroups, type NamedGroups } from "../../core/groups";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
@@ -102,8 +102,7 @@ const SINGLETONS = ["one", "own", "standard"] as const;
 
 function needBounds(op: string, name: string, bounds: WeightBounds): WeightBounds {
   const given: unknown = bounds;
-  if (!Array.isArray(given) || given.length !== 2)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, name, bounds, "[low, high]");
+  if (!Array.isArray(given) || given.length !== 2) throw optionError(op, name, bounds, "[low, high]");
   const low = needNumber(op, `${name}[0]`, bounds[0]);
   const high = needNumber(op, `${name}[1]`, bounds[1], { infinite: true });
   return [low, high];

@@ -8,7 +8,7 @@ import { asFloat } from "../../core/float-arrays";
 import type { ModulateStepsArgs } from "../../backend/contract/modulate";
 import { streamOf } from "../../backend/streams";
 import { DeviceArray } from "../../core/device-array";
-import { argumentError } from "../../core/errors";
+import { optionError, valueError } from "../../core/errors";
 import type { OnDevice, StreamOption } from "../../core/on-device";
 import { needNumber, needWord } from "../../core/option-checks";
 import { checkTogether, gatherRowPartials } from "../../core/row-partials";
@@ -47,14 +47,7 @@ function refuseNonFinite(op: string, name: string, entropies: FloatArray): void 
   const step = entropies.findIndex((entropy) => !Number.isFinite(entropy));
   if (step < 0) return;
   const hint = 'nonFinite: "propagate" lets it through';
-  throw argumentError(
-    "ERR_SURPRISAL_VALUE",
-    op,
-    `${name}[${step}]`,
-    entropies[step],
-    "a finite entropy of every step",
-    hint,
-  );
+  throw valueError(op, `${name}[${step}]`, entropies[step], "a finite entropy of every step", hint);
 }
 
 /** As stepWeights, in the name of the public function `op` and its argument `name`. */
@@ -148,12 +141,6 @@ export function stepWeights(
 ): StepWeights | OnDevice<StepWeights> {
   const { count = null } = options;
   if (count && !DeviceArray.is(entropies))
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      "stepWeights",
-      "count",
-      count,
-      "nothing where the entropies are in host memory",
-    );
+    throw optionError("stepWeights", "count", count, "nothing where the entropies are in host memory");
   return weighSteps("stepWeights", "entropies", entropies as FloatArray, options, count as BigInt64Array | null);
 }

@@ -3,7 +3,7 @@ import { RATIO_LEVELS, type RatioLevel, type RatioReduction, RATIO_REDUCTIONS } 
 import type { BackendOption } from "../../backend/select";
 import { needFloats, optionalMask } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
-import { argumentError } from "../../core/errors";
+import { optionError } from "../../core/errors";
 import { type GroupLayout, needGroups } from "../../core/groups";
 import { needWord } from "../../core/option-checks";
 import { needRows, type RowLayout, type Rows } from "../../core/row-layout";
@@ -56,7 +56,7 @@ export function needUnits(op: string, logProbs: unknown, oldLogProbs: unknown, o
   const reduce = needWord(op, "reduce", options.reduce ?? "mean", RATIO_REDUCTIONS);
   const grouped = options.level === "group";
   if (!grouped && (options.groups ?? options.groupOffsets) != null)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "level", options.level, `"group" where groups are given`);
+    throw optionError(op, "level", options.level, `"group" where groups are given`);
   const groups = grouped ? needGroups(op, options, B) : null;
   const G = groups?.G ?? 0;
   return {

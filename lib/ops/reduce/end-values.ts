@@ -1,10 +1,10 @@
 // The number at one end of each row: the value of a turn's first token, the reward at its last one.
 import { needsHostArrays } from "../../core/device-ops";
-import { needFloats, optionalMask } from "../../core/arrays";
+import { needFloats } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
 import { allocateFloat, floatDType } from "../../core/float-arrays";
 import { needWord } from "../../core/option-checks";
-import { needRows, rowBegin, rowEnd, type RowLayout } from "../../core/row-layout";
+import { needMaskedRows, rowBegin, rowEnd, type RowLayout } from "../../core/row-layout";
 
 needsHostArrays("endValues", "the ends of rows are looked for in host memory");
 
@@ -26,9 +26,8 @@ export interface EndValuesOptions extends RowLayout {
  */
 export function endValues(values: FloatArray, options: EndValuesOptions): FloatArray {
   const op = "endValues";
-  const rows = needRows(op, options);
+  const { rows, mask } = needMaskedRows(op, options);
   const given = needFloats(op, "values", values, rows.n, rows.meaning);
-  const mask = optionalMask(op, "mask", options.mask, rows.n, rows.meaning);
   const step = needWord(op, "at", options.at, ENDS) === 0 ? 1 : -1;
   const picked = allocateFloat(floatDType(given), rows.B);
   for (let b = 0; b < rows.B; ++b) {

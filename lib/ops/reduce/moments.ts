@@ -10,7 +10,7 @@ import type { CollectiveOption } from "../../core/collective";
 import { takesDeviceArrays } from "../../core/device-ops";
 import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
 import { floatDType } from "../../core/float-arrays";
-import { argumentError } from "../../core/errors";
+import { optionError } from "../../core/errors";
 import { gatherGroups } from "../../core/gathered-groups";
 import { type GroupLayout, type Groups, needGroups } from "../../core/groups";
 import { needNumber, needWord } from "../../core/option-checks";
@@ -135,13 +135,7 @@ export function needReduction(op: string, values: unknown, layout: ReduceLayout)
   const scope = layout.over ?? (grouped ? "group" : "all");
   const over = needWord(op, "over", scope, REDUCE_SCOPES);
   if (grouped !== (scope === "group"))
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "over",
-      scope,
-      grouped ? '"group" where groups are given' : '"row" or "all" without groups',
-    );
+    throw optionError(op, "over", scope, grouped ? '"group" where groups are given' : '"row" or "all" without groups');
   const groups = scope === "group" ? needGroups(op, layout, rows.B) : null;
   return { values: floats, mask, rows, over, groups, units: groups ? groups.G : scope === "row" ? rows.B : 1 };
 }

@@ -10,7 +10,7 @@ import type { CollectiveOption } from "../../core/collective";
 import { takesDeviceArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
 import { allocateFloat, floatDType } from "../../core/float-arrays";
-import { argumentError, SurprisalError } from "../../core/errors";
+import { dtypeError, SurprisalError } from "../../core/errors";
 import type { AnyFloatArray, Anywhere } from "../../core/on-device";
 import { needFlag, needNumber, needWord } from "../../core/option-checks";
 import type { Stream } from "../../core/stream";
@@ -89,14 +89,7 @@ export function mappedOutput(
 function needMoments(op: string, given: Pick<Moments, "partials">, units: number): Float64Array {
   const candidate: unknown = given;
   if (typeof candidate !== "object" || candidate === null)
-    throw argumentError(
-      "ERR_SURPRISAL_DTYPE",
-      op,
-      "moments",
-      candidate,
-      "Moments",
-      "moments() and mergeMoments() make them",
-    );
+    throw dtypeError(op, "moments", candidate, "Moments", "moments() and mergeMoments() make them");
   const found = DeviceArray.is(given.partials)
     ? new DeviceMoments(given.partials as DeviceArray<"float64">)
     : new Moments(given.partials);

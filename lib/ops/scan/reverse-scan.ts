@@ -5,7 +5,7 @@ import { streamOf } from "../../backend/streams";
 import { needFloats, optionalFloats, optionalMask } from "../../core/arrays";
 import { DTYPE_CODE, type FloatArray, type FloatDType } from "../../core/dtype";
 import { asFloat, widestFloat } from "../../core/float-arrays";
-import { needFlag, needNumber, needWord } from "../../core/option-checks";
+import { needFlag, needNumber, needNumbers, needWord } from "../../core/option-checks";
 import { needPerRowOrToken, type Per, type PerRowOrToken } from "../../core/per-row";
 import { needRows, type RowLayout, type Rows } from "../../core/row-layout";
 import { DeviceArray } from "../../core/device-array";
@@ -83,9 +83,7 @@ function needLambdas(
   if (!ArrayBuffer.isView(lambda) && !DeviceArray.is(lambda)) return null;
   const { array, perToken } = needPerRowOrToken(op, "lambda", lambda, rows, lambdaPer);
   if (ArrayBuffer.isView(array) && !DeviceArray.is(mask))
-    array.forEach((each, k) => {
-      if (!perToken || mask?.[k] !== 0) needNumber(op, `lambda[${k}]`, each, { min: 0, max: 1 });
-    });
+    needNumbers(op, "lambda", array, { min: 0, max: 1 }, (k) => !perToken || mask?.[k] !== 0);
   return { array, perToken };
 }
 

@@ -9,7 +9,7 @@ import type { DeviceArray, DeviceFloatArray } from "../../core/device-array";
 import { takesDeviceArrays } from "../../core/device-ops";
 import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
 import { asFloat, widestFloat } from "../../core/float-arrays";
-import { argumentError } from "../../core/errors";
+import { optionError } from "../../core/errors";
 import type { AnyFloatArray, Anywhere } from "../../core/on-device";
 import { namedNumber } from "../../core/not-finite";
 import { needNumber } from "../../core/option-checks";
@@ -42,8 +42,7 @@ export interface CovarianceMaskResult {
 }
 
 function needRange(op: string, between: unknown): { low: number; high: number } {
-  if (!Array.isArray(between) || between.length !== 2)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "between", between, "[low, high]");
+  if (!Array.isArray(between) || between.length !== 2) throw optionError(op, "between", between, "[low, high]");
   const [first, second] = between as unknown[];
   const low = needNumber(op, "between[0]", first, { infinite: true });
   return { low, high: needNumber(op, "between[1]", second, { min: low, infinite: true }) };
@@ -100,7 +99,7 @@ function covarianceCall(op: string, logProbs: FloatArray, advantages: FloatArray
   const { array, perToken } = needPerRowOrToken(op, "advantages", advantages, rows, options.advantagesPer);
   const { between } = options;
   if (between !== undefined && (options.share ?? options.k ?? options.least) !== undefined)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "between", between, "either between, or share or k");
+    throw optionError(op, "between", between, "either between, or share or k");
   const choice =
     between === undefined
       ? { mode: COVARIANCE_MODES.indexOf("top"), low: 0, high: 0, ...needTop(op, options) }

@@ -5,7 +5,7 @@ import type { BackendOption } from "../../backend/select";
 import { flagsOr, lengthOf, needFloats, optionalMask } from "../../core/arrays";
 import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
 import { floatDType } from "../../core/float-arrays";
-import { argumentError } from "../../core/errors";
+import { optionError, shapeError } from "../../core/errors";
 import { needNumber, needWord } from "../../core/option-checks";
 import { needRows, type RowLayout, type Rows } from "../../core/row-layout";
 import type { Stream } from "../../core/stream";
@@ -29,13 +29,7 @@ const LONGEST = 2 ** 31 - 1;
 /** Refuses more positions than ranks are counted in. */
 export function needRankable(op: string, positions: number): void {
   if (positions > LONGEST)
-    throw argumentError(
-      "ERR_SURPRISAL_SHAPE",
-      op,
-      "shape",
-      positions,
-      `at most ${LONGEST} positions that rank against each other`,
-    );
+    throw shapeError(op, "shape", positions, `at most ${LONGEST} positions that rank against each other`);
 }
 
 export interface SelectUnits {
@@ -88,8 +82,7 @@ const COUNT = { min: 0, max: Number.MAX_SAFE_INTEGER, integer: true };
 
 /** How many the largest are, as backends take it. */
 export function needTop(op: string, { share, k, least }: TopOptions): Pick<SelectTopArgs, "share" | "k" | "least"> {
-  if ((share === undefined) === (k === undefined))
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "share", share, "either share or k, not both");
+  if ((share === undefined) === (k === undefined)) throw optionError(op, "share", share, "either share or k, not both");
   return {
     share: share === undefined ? NaN : needNumber(op, "share", share, { min: 0, max: 1 }),
     k: needNumber(op, "k", k ?? 0, COUNT),

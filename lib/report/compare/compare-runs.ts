@@ -1,5 +1,5 @@
 // Runs side by side, in numbers.
-import { argumentError } from "../../core/errors";
+import { optionError } from "../../core/errors";
 import { needNumber } from "../../core/option-checks";
 import { checkSteps } from "../check";
 import type { Run } from "../model";
@@ -33,12 +33,10 @@ function curvesOf(runs: readonly (readonly StepSummary[])[]): Curve[] {
 }
 
 function checkRuns(op: string, runs: readonly Run[]): void {
-  if (runs.length < 2)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "runs", runs, "two runs or more, { name, steps } each");
+  if (runs.length < 2) throw optionError(op, "runs", runs, "two runs or more, { name, steps } each");
   const names = new Set<string>();
   for (const [i, { name, steps }] of runs.entries()) {
-    if (names.has(name))
-      throw argumentError("ERR_SURPRISAL_OPTION", op, `runs[${i}].name`, name, "a name that no other run has");
+    if (names.has(name)) throw optionError(op, `runs[${i}].name`, name, "a name that no other run has");
     names.add(name);
     checkSteps(op, steps, `runs[${i}].steps`);
   }

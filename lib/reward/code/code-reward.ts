@@ -1,5 +1,5 @@
 // Rewards of programs: they run against tests in a sandbox.
-import { argumentError } from "../../core/errors";
+import { optionError, shapeError } from "../../core/errors";
 import { needNumber, needWord } from "../../core/option-checks";
 import type { RewardCallOptions, RewardResult } from "../reward-function";
 import { OUTPUT_COMPARISONS, type OutputComparison } from "./compare-output";
@@ -54,8 +54,7 @@ function needTests(op: string, tests: CodeTests, i: number): number {
   needWord(op, `tests[${i}].isolation`, tests.isolation ?? "separate", ISOLATIONS);
   const count = (tests.io?.length ?? 0) + assertionsOf(tests).length;
   if (count === 0)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
+    throw optionError(
       op,
       `tests[${i}]`,
       tests,
@@ -90,21 +89,14 @@ export async function codeReward(
 ): Promise<RewardResult[]> {
   const op = "codeReward";
   const pool = options.sandbox ?? sharedSandbox();
-  if (!(pool instanceof SandboxPool))
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "sandbox", pool, "what createCodeSandbox gives");
+  if (!(pool instanceof SandboxPool)) throw optionError(op, "sandbox", pool, "what createCodeSandbox gives");
   const timeLimit = needNumber(op, "timeLimit", options.timeLimit ?? pool.timeLimit, { min: 0, above: true });
   const every = needWord(op, "credit", options.credit ?? "all", CREDITS) === 1;
   const compare = OUTPUT_COMPARISONS[needWord(op, "compare", options.compare ?? "lines", OUTPUT_COMPARISONS)]!;
   const tolerance = needNumber(op, "tolerance", options.tolerance ?? 0, { min: 0 });
   const given = Array.isArray(tests) ? (tests as readonly CodeTests[]) : completions.map(() => tests as CodeTests);
   if (given.length !== completions.length)
-    throw argumentError(
-      "ERR_SURPRISAL_SHAPE",
-      op,
-      "tests.length",
-      given.length,
-      `${completions.length}, one per completion, or one for all`,
-    );
+    throw shapeError(op, "tests.length", given.length, `${completions.length}, one per completion, or one for all`);
   const counts = given.map((own, i) => needTests(op, own, i));
   options.signal?.throwIfAborted();
 

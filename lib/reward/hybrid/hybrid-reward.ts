@@ -1,5 +1,5 @@
 // EGPO's hybrid reward: the ability of a task decides how its response is judged.
-import { argumentError } from "../../core/errors";
+import { optionError } from "../../core/errors";
 import { type PresetOption, presetOf } from "../../presets";
 import type { RewardFunction, RewardInput, RewardResult } from "../reward-function";
 import { judgeCodeText, judgeMathText } from "./text-rules";
@@ -58,13 +58,7 @@ export function routeRewards(
   const op = "routeRewards";
   const otherwise = options.otherwise === undefined ? USUAL : options.otherwise;
   if (otherwise !== null && !Object.hasOwn(routes, otherwise))
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "otherwise",
-      otherwise,
-      `one of ${Object.keys(routes).join(", ")}, or null`,
-    );
+    throw optionError(op, "otherwise", otherwise, `one of ${Object.keys(routes).join(", ")}, or null`);
   return async (inputs, call = {}) => {
     const results = inputs.map(({ ability }): RewardResult => ({
       reward: NaN,
@@ -90,13 +84,7 @@ export function routeRewards(
         { ...call, onProgress },
       );
       if (own.length !== rows.length)
-        throw argumentError(
-          "ERR_SURPRISAL_OPTION",
-          op,
-          `results of ${route}`,
-          own.length,
-          `${rows.length}, one per input`,
-        );
+        throw optionError(op, `results of ${route}`, own.length, `${rows.length}, one per input`);
       rows.forEach((i, k) => (results[i] = own[k]!));
     };
     await Promise.all([...members].map(judge));

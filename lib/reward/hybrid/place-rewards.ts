@@ -2,7 +2,7 @@
 import { needFloats, needIds, optionalMask, type TokenIds } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
 import { allocateFloat, floatDType } from "../../core/float-arrays";
-import { argumentError } from "../../core/errors";
+import { optionError } from "../../core/errors";
 import { needNumber, needWord } from "../../core/option-checks";
 import { needRows, type RowLayout } from "../../core/row-layout";
 import { groupPlace } from "../../ops/group";
@@ -48,7 +48,7 @@ export function placeRewards(rewards: FloatArray, options: PlaceRewardsOptions):
   const { shape, offsets, mask } = resolved;
   if (column === "kept") return groupPlace({ row: given }, { shape, offsets, mask });
 
-  if (!shape) throw argumentError("ERR_SURPRISAL_OPTION", op, "shape", shape, `[rows, tokens] with column "${column}"`);
+  if (!shape) throw optionError(op, "shape", shape, `[rows, tokens] with column "${column}"`);
   const counts =
     column === "attention"
       ? attended(op, resolved.attentionMask, B)
@@ -74,14 +74,7 @@ function attended(op: string, attentionMask: Uint8Array | undefined, B: number):
     B * Math.floor(width),
     "[rows, prompt + response]",
   );
-  if (!attention)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "attentionMask",
-      attentionMask,
-      'a Uint8Array with column "attention"',
-    );
+  if (!attention) throw optionError(op, "attentionMask", attentionMask, 'a Uint8Array with column "attention"');
   return Array.from(
     { length: B },
     (_, b) => attention.subarray(b * width, (b + 1) * width).filter((flag) => flag !== 0).length,

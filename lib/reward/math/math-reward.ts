@@ -1,7 +1,7 @@
 // Rewards of mathematical responses, by the value of their final answer.
 import { setImmediate } from "node:timers/promises";
 
-import { argumentError } from "../../core/errors";
+import { shapeError } from "../../core/errors";
 import type { RewardCallOptions, RewardResult } from "../reward-function";
 import { type AnswerSource, finalAnswer } from "./final-answer";
 import { compareMath, type MathEqualOptions } from "./math-equal";
@@ -36,13 +36,7 @@ export async function mathReward(
 ): Promise<RewardResult[]> {
   const op = "mathReward";
   if (answers.length !== completions.length)
-    throw argumentError(
-      "ERR_SURPRISAL_SHAPE",
-      op,
-      "answers.length",
-      answers.length,
-      `${completions.length}, one per completion`,
-    );
+    throw shapeError(op, "answers.length", answers.length, `${completions.length}, one per completion`);
   const results: RewardResult[] = [];
   let [next, done] = [0, 0];
   const work = async (): Promise<void> => {

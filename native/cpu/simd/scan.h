@@ -7,7 +7,8 @@
 //
 // Maps compose, so a register of tokens is scanned in log2(lanes) steps, and only one multiply-add a register waits for the
 // register behind. Everything in float64: a float32 map is off by 4e-4 after a million steps of gamma = lambda = 1.
-// Returns are the same with v = 0 and lambda = 1, and are d itself.
+// Returns are the same with v = 0 and lambda = 1, and are d itself. Where tokens have a lambda each, the one in a_t and b_t is that
+// of the step before t: it weighs A_t.
 namespace srp::cpu::SRP_LEVEL {
 
 // The maps of kHalf tokens: first each its own, then each with all maps behind it in the register.
@@ -75,11 +76,37 @@ SRP_INLINE void kept_tokens(const uint8_t* mask, bool* all, bool* none) {
   *none = any == 0;
 }
 
+// The tokens [begin, end) of a row whose tokens have a lambda each; `shift` leads from a token's place in a copy to that in `rows`.
+template <class F>
+struct TokenLambdas {
+  const ScanRows<F>& rows;
+  int64_t begin, end, shift;
+};
+
+// Of the steps before tokens i ... i + kHalf - 1. The first step of a row has none; one behind skipped tokens has it ahead of them.
+template <class F>
+SRP_INLINE F64 lambdas_before(const TokenLambdas<F>& of, int64_t i) {
+  const ScanRows<F>& rows = of.rows;
+  const uint8_t* const mask = rows.mask;
+  const int64_t first = i + of.shift;
+  bool beside = first > of.begin && first + kHalf <= of.end;
+  for (int64_t k = 0; mask && beside && k < kHalf; ++k) beside = mask[first - 1 + k] != 0;
+  if (beside) return load_wide(rows.lambdas + first - 1);
+  F64 found = {};
+  for (int64_t k = 0; k < kHalf && first + k < of.end; ++k) {
+    int64_t t = first + k - 1;
+    if (mask && rows.mask_mode == SRP_MASK_SKIP && mask[t + 1])
+      while (t >= of.begin && !mask[t]) --t;
+    if (t >= of.begin) found[k] = mask && !mask[t] ? rows.lambda : static_cast<double>(rows.lambdas[t]);
+  }
+  return found;
+}
+
 // Tokens i ... i + kHalf - 1, or of them those that `inside` marks, a byte each. `d` is that of the token behind them, then of
-// token i.
+// token i. `lambdas` is NULL where tokens have none of their own.
 template <bool kSome, bool kCuts, class F>
-SRP_INLINE void scan_lanes(const ScanRows<F>& row, const ScanConstants& c, int64_t i, const uint8_t* inside, F64* d,
-                           F64* advantages, F64* returns) {
+SRP_INLINE void scan_lanes(const ScanRows<F>& row, const ScanConstants& c, const TokenLambdas<F>* lambdas, int64_t i,
+                           const uint8_t* inside, F64* d, F64* advantages, F64* returns) {
   F64 r = load_wide(row.reward + i), v = row.value ? load_wide(row.value + i) : F64{};
   F64 g = c.gamma;
   if (row.discount) {
@@ -93,8 +120,8 @@ SRP_INLINE void scan_lanes(const ScanRows<F>& row, const ScanConstants& c, int64
     v = kept ? v : F64{};
     g = kept ? g : c.gamma;
   }
-  const F64 gap = r - v;
-  Maps m = {c.lambda * g, fma(c.lambda, gap, v), I64{}};
+  const F64 gap = r - v, lambda = lambdas ? lambdas_before(*lambdas, i) : c.lambda;
+  Maps m = {lambda * g, fma(lambda, gap, v), I64{}};
   if (row.mask && row.mask_mode != SRP_MASK_STEPS) m.a = kept ? m.a : c.masked_a;  // and b is 0
   if (kSome) {
     const I64 there = load_mask(inside);
@@ -141,23 +168,23 @@ SRP_INLINE void scan_plain_lanes(const ScanRows<F>& row, const ScanConstants& c,
 
 // kLanes tokens from i on, whose results go to `advantages` and `returns`, each of which may be NULL.
 template <bool kSome, class F>
-SRP_INLINE void scan_register(const ScanRows<F>& row, const ScanConstants& c, int64_t i, const uint8_t* inside, F64* d,
-                              F* advantages, F* returns) {
+SRP_INLINE void scan_register(const ScanRows<F>& row, const ScanConstants& c, const TokenLambdas<F>* lambdas, int64_t i,
+                              const uint8_t* inside, F64* d, F* advantages, F* returns) {
   F64 a[2] = {}, r[2] = {};
   bool all = true, none = false;
   const bool upper = !kSome || inside[kHalf] != 0;
   if (row.mask) kept_tokens(row.mask + i, &all, &none);
   if (!kSome && none && row.mask_mode != SRP_MASK_STEPS) {
     if (row.mask_mode == SRP_MASK_CUT) *d = F64{};
-  } else if (!kSome && all && !row.discount) {
+  } else if (!kSome && all && !row.discount && !lambdas) {
     scan_plain_lanes(row, c, i + kHalf, d, &a[1], &r[1]);
     scan_plain_lanes(row, c, i, d, &a[0], &r[0]);
   } else if (row.mask && row.mask_mode == SRP_MASK_CUT) {
-    if (upper) scan_lanes<kSome, true>(row, c, i + kHalf, kSome ? inside + kHalf : nullptr, d, &a[1], &r[1]);
-    scan_lanes<kSome, true>(row, c, i, inside, d, &a[0], &r[0]);
+    if (upper) scan_lanes<kSome, true>(row, c, lambdas, i + kHalf, kSome ? inside + kHalf : nullptr, d, &a[1], &r[1]);
+    scan_lanes<kSome, true>(row, c, lambdas, i, inside, d, &a[0], &r[0]);
   } else {
-    if (upper) scan_lanes<kSome, false>(row, c, i + kHalf, kSome ? inside + kHalf : nullptr, d, &a[1], &r[1]);
-    scan_lanes<kSome, false>(row, c, i, inside, d, &a[0], &r[0]);
+    if (upper) scan_lanes<kSome, false>(row, c, lambdas, i + kHalf, kSome ? inside + kHalf : nullptr, d, &a[1], &r[1]);
+    scan_lanes<kSome, false>(row, c, lambdas, i, inside, d, &a[0], &r[0]);
   }
   if (advantages) put_wide<false>(advantages, a[0], a[1]);
   if (returns) put_wide<false>(returns, r[0], r[1]);
@@ -187,8 +214,9 @@ SRP_INLINE void move_some(F* to, const F* from, int64_t count) {
 // The last tokens of a row, fewer than a register, with the identity behind them. What else lies there in the arrays is left
 // out; where they end before a register does, all goes through copies.
 template <class F>
-static __attribute__((noinline)) void scan_some(const ScanRows<F>& rows, const ScanConstants& c, int64_t begin,
-                                                int64_t count, F64* d, F* advantages, F* returns) {
+static __attribute__((noinline)) void scan_some(const ScanRows<F>& rows, const ScanConstants& c,
+                                                TokenLambdas<F>* lambdas, int64_t begin, int64_t count, F64* d,
+                                                F* advantages, F* returns) {
   const size_t bytes = sizeof(F) * static_cast<size_t>(count);
   static constexpr InsideFlags kFlags = inside_flags();
   const uint8_t* const inside = kFlags.flags + kLanes - count;
@@ -206,24 +234,28 @@ static __attribute__((noinline)) void scan_some(const ScanRows<F>& rows, const S
     copy.value = copied(rows.value, inputs[1]);
     copy.discount = copied(rows.discount, inputs[2]);
     if (rows.mask) copy.mask = static_cast<const uint8_t*>(memcpy(mask, rows.mask + begin, static_cast<size_t>(count)));
+    if (lambdas) lambdas->shift = begin;
     begin = 0;
   }
-  scan_register<true>(copy, c, begin, inside, d, results[0], results[1]);
+  scan_register<true>(copy, c, lambdas, begin, inside, d, results[0], results[1]);
+  if (lambdas) lambdas->shift = 0;
   if (advantages) move_some<kLanes / 2>(advantages, results[0], count);
   if (returns) move_some<kLanes / 2>(returns, results[1], count);
 }
 
 // Tokens [begin, end) of a row, from the last one on. Registers count from the row's begin: results depend neither on where
 // an array lies nor on padding behind the row.
-template <class F>
+template <bool kTokenLambdas, class F>
 SRP_INLINE void scan_row(const ScanRows<F>& rows, const ScanConstants& c, int64_t begin, int64_t end, double bootstrap,
                          Drain<F>* advantages, Drain<F>* returns) {
   F64 d = splat(bootstrap);
+  TokenLambdas<F> of_tokens = {rows, begin, end, 0};
+  TokenLambdas<F>* const lambdas = kTokenLambdas ? &of_tokens : nullptr;
   int64_t i = begin + (end - begin) / kLanes * kLanes;
   if (i < end) {
     make_room(advantages, end);
     make_room(returns, end);
-    scan_some(rows, c, i, end - i, &d, place_of(advantages, i), place_of(returns, i));
+    scan_some(rows, c, lambdas, i, end - i, &d, place_of(advantages, i), place_of(returns, i));
   }
   while (i > begin) {
     make_room(advantages, i);
@@ -238,7 +270,7 @@ SRP_INLINE void scan_row(const ScanRows<F>& rows, const ScanConstants& c, int64_
       if (rows.value) prefetch(rows.value + i - kScanAhead);
       if (to_advantages) to_advantages -= kLanes;
       if (to_returns) to_returns -= kLanes;
-      scan_register<false>(rows, c, i - kLanes, nullptr, &d, to_advantages, to_returns);
+      scan_register<false>(rows, c, lambdas, i - kLanes, nullptr, &d, to_advantages, to_returns);
       leave_some(&leaving[0]);
       leave_some(&leaving[1]);
     }
@@ -263,8 +295,12 @@ SRP_INLINE void scan_all(const ScanRows<F>& given, int64_t begin, int64_t end, b
   for (int64_t b = end - 1; b >= begin; --b) {
     const int64_t row_begin = begin_of(b);
     const double bootstrap = rows.bootstrap ? rows.bootstrap[b] : 0.0;
-    if (rows.lambdas) c = scan_constants(rows.gamma, rows.lambdas[b], rows.mask_mode);
-    scan_row(rows, c, row_begin, row_end, bootstrap, &advantages, &returns);
+    if (kValues && rows.lambdas_per_token) {
+      scan_row<true>(rows, c, row_begin, row_end, bootstrap, &advantages, &returns);
+    } else {
+      if (rows.lambdas) c = scan_constants(rows.gamma, rows.lambdas[b], rows.mask_mode);
+      scan_row<false>(rows, c, row_begin, row_end, bootstrap, &advantages, &returns);
+    }
     row_end = row_begin;
   }
   close_drain(&advantages, row_end);

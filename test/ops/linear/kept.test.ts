@@ -1,7 +1,14 @@
 // A linear head over kept ids, against its definition in float64 and differences of its value.
-import { keptLinearLogprob, keptLinearLogprobBackward, linearLogprob, linearLogprobBackward } from "../../../lib";
+import {
+  keptLinearLogprob,
+  keptLinearLogprobBackward,
+  linearLogprob,
+  linearLogprobBackward,
+  toDevice,
+} from "../../../lib";
 import { fromHalfBits, toHalfBits } from "../../../lib/core/half";
 import { eachBackend } from "../../support/each-backend";
+import { eachDeviceBackend } from "../../support/each-device";
 import { rng } from "../../support/rng";
 
 const [N, D, V, padded] = [4, 6, 9, 11];
@@ -96,6 +103,50 @@ eachBackend((backend) => {
     expect(() => keptLinearLogprobBackward(hidden, weight, targets, state, call)).toThrow(/entropies: false/);
   });
 
+  test(`${backend}: what lies under the mask is not read, rows in another order and apart are what they were together`, () => {
+    const run = (rows: readonly number[], poison = false) => {
+      const of = (array: Float64Array, width = 1): Float64Array =>
+        Float64Array.from(
+          rows.flatMap((b) =>
+            Array.from(array.subarray(b * width, (b + 1) * width), (x) => (poison && mask[b] === 0 ? NaN : x)),
+          ),
+        );
+      const lists = rows.map((b) => kept.ids.subarray(kept.offsets[b], kept.offsets[b + 1]));
+      const given = {
+        ids: Int32Array.from(lists.flatMap((list) => [...list])),
+        offsets: Int32Array.from([
+          0,
+          ...lists.map((_, k) => lists.slice(0, k + 1).flatMap((list) => [...list]).length),
+        ]),
+      };
+      const call = { ...options, shape: [rows.length, D] as const, mask: Uint8Array.from(rows, (b) => mask[b]!) };
+      const [x, own] = [of(hidden, D), Int32Array.from(rows, (b) => targets[b]!)];
+      const { logProbs, entropies, state } = keptLinearLogprob(x, weight, own, given, call);
+      const by = { gradLogProbs: of(grads.gradLogProbs), gradEntropies: of(grads.gradEntropies) };
+      const gradients = keptLinearLogprobBackward(x, weight, own, state, { ...call, ...by });
+      return { logProbs: Array.from(logProbs), entropies: Array.from(entropies!), gradients };
+    };
+    const all = run([0, 1, 2, 3]);
+    expect(run([0, 1, 2, 3], true)).toEqual(all);
+    const rowOf = ({ gradients }: typeof all, k: number) =>
+      Array.from(gradients.gradHidden!.subarray(k * D, (k + 1) * D));
+    const parts = [
+      [3, 1],
+      [2, 0],
+    ].map((rows) => {
+      const part = run(rows);
+      rows.forEach((b, k) => {
+        expect([part.logProbs[k], part.entropies[k]]).toEqual([all.logProbs[b], all.entropies[b]]);
+        expect(rowOf(part, k)).toEqual(rowOf(all, b));
+      });
+      return part.gradients;
+    });
+    for (const name of ["gradWeight", "gradBias"] as const) {
+      const sums = Array.from(all.gradients[name]!, (_, i) => parts[0]![name]![i]! + parts[1]![name]![i]!);
+      near(all.gradients[name]!, sums, 1e-12);
+    }
+  });
+
   test(`${backend}: all ids kept is the whole head, in every type`, () => {
     const all = {
       ids: Int32Array.from({ length: N * V }, (_, i) => i % V),
@@ -127,6 +178,14 @@ eachBackend((backend) => {
         dtype === "float32" ? Array.from(view) : Array.from(fromHalfBits(view, dtype));
       near(numbers(got.gradHidden as Float32Array), numbers(want.gradHidden as Float32Array), 0.05);
     }
+  });
+});
+
+eachDeviceBackend((backend) => {
+  test("arrays on a device are refused, with the reason and what to do", () => {
+    const there = toDevice(hidden, { backend, shape: [N, D] }) as never;
+    const refusal = /hidden is a DeviceArray.*gathered in host memory.*array\.read\(\).*keptLogprob/s;
+    expect(() => keptLinearLogprob(there, weight, targets, kept, { vocab: V })).toThrow(refusal);
   });
 });
 
