@@ -1,5 +1,4 @@
-// What the kernels of the linear head share: where the results of a chunk of rows and a strip of ids lie; and the launchers of those
-// on tensor cores (linear_tensor.cu).
+// What the kernels of the linear head share: where the results of a chunk of rows and a strip of ids lie; and the launchers of each way.
 #pragma once
 #include "backend.cuh"
 #include "common.cuh"
@@ -19,16 +18,6 @@ struct Strips {
   }
 };
 
-// g of a chunk of rows and a strip of ids, [rows, kStrip]; 0 where a row is not kept or there is no id.
-template <class Number>
-struct Gradients {
-  Number* g;
-  int64_t first_row, rows, first_id, ids;
-
-  // As the left side of the product with weight, and of that with hidden.
-  __device__ __forceinline__ Number at(int64_t row, int64_t id) const { return g[row * kStrip + id]; }
-};
-
 // Of `rows` rows from `first` on. The same for all threads of a block.
 template <class Args>
 __device__ bool any_kept(const Args& a, int64_t first, int64_t rows) {
@@ -43,6 +32,17 @@ __device__ RowGradient gradient_of(const srp_linear_backward_args& a, int64_t n)
   return n < a.N && kept(a.mask, n) ? RowGradient::of<T>(a, n) : RowGradient{-INFINITY, 0, 0, 0, 0, -1};
 }
 
+constexpr int64_t kChunk = 2048;  // rows in work at a time, if the caller leaves the number to us
+
+// ---- on the plain pipes
+
+constexpr int64_t kPlainRows = 64;  // chunks are made of
+
+template <class T>
+void launch_plain_strips(srp_queue* queue, const srp_linear_forward_args& a, const Strips& use);
+template <class T>
+srp_status plain_backward(srp_queue* queue, const srp_linear_backward_args& a, bool of_hidden, bool of_head);
+
 // ---- on tensor cores, for 16-bit numbers
 
 constexpr int64_t kTensorRows = 128;  // chunks are made of
@@ -53,6 +53,6 @@ srp_status has_tensor_cores(const srp_queue* queue, bool* has);
 template <class T>
 void launch_tensor_strips(srp_queue* queue, const srp_linear_forward_args& a, const Strips& use);
 template <class T>
-void launch_tensor_gradients(srp_queue* queue, const srp_linear_backward_args& a, const Gradients<float>& g);
+srp_status tensor_backward(srp_queue* queue, const srp_linear_backward_args& a, bool of_hidden, bool of_head);
 
 }  // namespace srp::cuda

@@ -28,6 +28,17 @@ __device__ __forceinline__ void ldmatrix_x4(uint32_t (&words)[4], const void* ro
 #endif
 }
 
+// The same of matrices that lie across: a lane gets two numbers of column lane / 4, those of rows lane % 4 * 2 and the next.
+__device__ __forceinline__ void ldmatrix_x4_across(uint32_t (&words)[4], const void* row) {
+#if SRP_TENSOR_INSTRUCTIONS
+  const uint32_t at = static_cast<uint32_t>(__cvta_generic_to_shared(row));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+               : "r"(at)
+               : "memory");
+#endif
+}
+
 #if SRP_TENSOR_INSTRUCTIONS
 #define SRP_MMA(type)                                              \
   asm("mma.sync.aligned.m16n8k16.row.col.f32." type "." type       \

@@ -70,7 +70,8 @@ struct WarpCall {
 // What a lane of ldmatrix names and gets, and what a lane of mma brings; WarpCall::value is their address.
 struct MatrixRows {
   const void* row;
-  const void* rows[4];
+  bool across;
+  const void* rows[4][2];  // of each matrix; across: that of each of the lane's two numbers
 };
 struct MatrixProduct {
   float a[8], b[4];

@@ -44,7 +44,8 @@ void multiply(Thread* const (&lanes)[warpSize]) {
 
 }  // namespace
 
-// Matrix m of a load is the rows that lanes 8 m and on name; a lane gets four bytes of the row of its number / 4.
+// Matrix m of a load is the rows that lanes 8 m and on name; a lane gets four bytes of the row of its number / 4, or, across, two
+// bytes of each of two rows.
 void Block::compute_matrices(unsigned warp, uint32_t participants) {
   Thread* lanes[warpSize];
   for (unsigned lane = 0; lane < warpSize; ++lane) {
@@ -61,9 +62,13 @@ void Block::compute_matrices(unsigned warp, uint32_t participants) {
     if (!broken.empty())
       return note(name(*lanes[lane]) + " " + broken + ", by ldmatrix " + describe(lanes[lane]->call.site));
   }
-  for (unsigned lane = 0; lane < warpSize; ++lane)
-    for (unsigned m = 0; m < 4; ++m)
-      call_of<MatrixRows>(*lanes[lane]).rows[m] = call_of<MatrixRows>(*lanes[m * 8 + lane / 4]).row;
+  for (unsigned lane = 0; lane < warpSize; ++lane) {
+    MatrixRows& call = call_of<MatrixRows>(*lanes[lane]);
+    for (unsigned i = 0; i < 8; ++i) {
+      const unsigned row = call.across ? lane % 4 * 2 + i % 2 : lane / 4;
+      call.rows[i / 2][i % 2] = call_of<MatrixRows>(*lanes[i / 2 * 8 + row]).row;
+    }
+  }
 }
 
 // ---- copies, called by the running thread

@@ -23,10 +23,23 @@ namespace srp {
 
 inline void ldmatrix_x4(uint32_t (&words)[4], const void* row, const char* file = __builtin_FILE(),
                         int line = __builtin_LINE()) {
-  emulation::MatrixRows call = {row, {}};
+  emulation::MatrixRows call = {row, false, {}};
   emulation::warp_call(
       {emulation::WarpOp::ldmatrix, 0xffffffffu, reinterpret_cast<uintptr_t>(&call), 0, warpSize, {file, line}});
-  for (int m = 0; m < 4; ++m) memcpy(&words[m], static_cast<const char*>(call.rows[m]) + threadIdx.x % 4 * 4, 4);
+  for (int m = 0; m < 4; ++m) memcpy(&words[m], static_cast<const char*>(call.rows[m][0]) + threadIdx.x % 4 * 4, 4);
+}
+
+inline void ldmatrix_x4_across(uint32_t (&words)[4], const void* row, const char* file = __builtin_FILE(),
+                               int line = __builtin_LINE()) {
+  emulation::MatrixRows call = {row, true, {}};
+  emulation::warp_call(
+      {emulation::WarpOp::ldmatrix, 0xffffffffu, reinterpret_cast<uintptr_t>(&call), 0, warpSize, {file, line}});
+  const size_t column = threadIdx.x % 32 / 4 * 2;
+  for (int m = 0; m < 4; ++m) {
+    uint16_t pair[2];
+    for (int i = 0; i < 2; ++i) memcpy(&pair[i], static_cast<const char*>(call.rows[m][i]) + column, 2);
+    memcpy(&words[m], pair, 4);
+  }
 }
 
 // Products are exact, 16 of them are added to the sum in float64, and the result is rounded towards zero. Cards round so too, but

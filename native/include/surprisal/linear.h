@@ -19,7 +19,7 @@
  * shard     backward of ids vocab_start ... vocab_start + V - 1 alone: targets are ids of the whole vocabulary of vocab_size, and
  *           max_logits, log1p_sums and mean_gaps those of whole rows. grad_hidden is then the part of these ids
  * chunk_rows  rows in work at a time, rounded up to the backend's tile, no more than 2^20; 0 = the backend's own number. Changes
- *           memory and speed, no bit
+ *           memory and speed, no bit. Backward on tensor cores: always 2048
  * edges     rows of logits with -infinity (a bias of -infinity masks an id), without a finite logit, with NaN or +infinity:
  *           as logprob.h. A weight or a kept hidden that is not finite makes NaN of the gradients that it would multiply.
  *           N 0: nothing but grad_weight and grad_bias is written. V 0: no finite logit. D 0: x = bias
@@ -31,7 +31,8 @@
  *           SRP_SUMS_FLOAT64 but of float64. Backward takes what forward took: p comes from its state
  * order     sums run over dimensions, over ids and over kept rows upwards, whatever chunk_rows, with no atomics: the same bits in
  *           every run, and those of a row depend on that row alone, not on threads or on how many rows there are.
- *           On tensor cores ids of a strip of 1024 in four parts: every fourth 32 of them, then the parts
+ *           On tensor cores ids of a strip of 1024 in two parts: every second 64 of them, then the parts; gradients in slabs of 2048
+ *           ids and of 2048 rows, parts of 128 terms of a slab, then slabs
  * precision float64: sums in float64. Others, CPU: 32 products are added in float32, four of these sums in float32, and what
  *           that makes with compensation (Kahan; sum and remainder together are a float64 number). CUDA: in float32 over 32 terms,
  *           float64 beyond. So x is within 2.3e-6 (CUDA: 2e-6) of sum |hidden weight|, a gradient within 3e-6 of the sum of its terms'
@@ -41,15 +42,20 @@
  *           cores (compute capability 8.0 and newer) x is a float32 number: 16 products at a time are added in the card's own
  *           way, which loses 2^-21 of their absolute values at most, 256 into a float32, and those in float32. So x is within
  *           min(D, 256) 3e-8 + D 2.4e-10 of sum |hidden weight|, 8.7e-6 where D is 4096; exponentials are within 3e-7 and added
- *           in float32 over 32 ids
+ *           in float32 over 32 ids. g is formed in float32 there, but for a row's target within 1e-6 of its terms, and goes into
+ *           products as the sum of two bfloat16 numbers, which are within 2^-18 of it (and within 2^-134); 128 terms are added in the
+ *           card's own way, up to 16 such sums in float32, slabs in float64. So a gradient is within 1.4e-5 of the sum of its terms'
+ *           absolute values, before its rounding, beside what the error of x does to p: a g in one half type would be within 2e-3
  * memory    bytes beside the arguments, of float32 hidden (float64: g twice that), R = chunk_rows rounded up, or N where less:
  *             CPU   a thread, beside 2^18: forward R D 4 + R 1072, grad_hidden R D 12 + R 2112, grad_weight and grad_bias D 3072 +
  *                   2^19 more (default: 288); with sums in float64 R D 8, R D 16 and D 4096 (default: 264). 128 ids of a
  *                   chunk's logits at a time
  *             CUDA  forward R (S 32 + 8) with S = V / 1024 rounded up; backward R 4096 of g, and of sums max(R, 1024) D 8 with
- *                   grad_hidden, 1024 D 8 without, + 8192 (default: 2048)
- *           Backward forms the logits again, once for grad_hidden and once for grad_weight and grad_bias together. No output
- *           may overlap anything */
+ *                   grad_hidden, 1024 D 8 without, + 8192 (default: 2048). On tensor cores R 8192 of g (R = 2048), and of sums
+ *                   N D 8 with grad_hidden beside another gradient, R D 8 with grad_hidden alone, 2048 D 8 more with
+ *                   grad_weight of more than 2048 rows, + 16384; of float16 D 8192 more
+ *           Backward forms the logits again, once for grad_hidden and once for grad_weight and grad_bias together; on tensor cores
+ *           once for all. No output may overlap anything */
 #ifndef SURPRISAL_LINEAR_H
 #define SURPRISAL_LINEAR_H
 

@@ -255,8 +255,8 @@ static bool bits() {
   return out.read() == std::vector<int>{0, 0, 32, 1, 1, 31, 1, 32, 0, 4, 5, 24, 32, 1, 0, 1, 7};
 }
 
-// ---- a 16 x 16 matrix times a 16 x 8 one, from rows that are copied beside the computation
-template <class Number>
+// ---- a 16 x 16 matrix times a 16 x 8 one, from rows that are copied beside the computation; across: from their columns
+template <class Number, bool kAcross>
 __global__ void multiply_kernel(const uint16_t* a, const uint16_t* b, float* sums) {
   SRP_DYN_SHARED(uint16_t, rows);  // [16 + 8, 16]
   const int lane = static_cast<int>(threadIdx.x), g = lane / 4, t = lane % 4;
@@ -268,14 +268,19 @@ __global__ void multiply_kernel(const uint16_t* a, const uint16_t* b, float* sum
   uint32_t left[4], right[4];
   float mine[4];
   for (int i = 0; i < 4; ++i) mine[i] = sums[(g + i / 2 * 8) * 8 + 2 * t + i % 2];
-  srp::ldmatrix_x4(left, rows + lane % 16 * 16 + lane / 16 * 8);
-  srp::ldmatrix_x4(right, rows + (16 + lane % 8) * 16 + lane / 8 % 2 * 8);  // the last two matrices are the first two
+  if (kAcross) {
+    srp::ldmatrix_x4_across(left, rows + (lane / 16 * 8 + lane % 8) * 16 + lane / 8 % 2 * 8);
+    srp::ldmatrix_x4_across(right, rows + 16 * 16 + lane % 16 * 8);
+  } else {
+    srp::ldmatrix_x4(left, rows + lane % 16 * 16 + lane / 16 * 8);
+    srp::ldmatrix_x4(right, rows + (16 + lane % 8) * 16 + lane / 8 % 2 * 8);  // the last two matrices are the first two
+  }
   srp::mma_m16n8k16(mine, left, right[0], right[1], Number{});
   for (int i = 0; i < 4; ++i) sums[(g + i / 2 * 8) * 8 + 2 * t + i % 2] = mine[i];
 }
 
 // Small whole numbers, so that every sum is exact.
-template <class Number>
+template <class Number, bool kAcross>
 static bool multiply(Number (*number)(float)) {
   std::vector<uint16_t> a(16 * 16), b(8 * 16);
   std::vector<float> sums(16 * 8), want(16 * 8);
@@ -284,12 +289,20 @@ static bool multiply(Number (*number)(float)) {
   for (int i = 0; i < 8 * 16; ++i) b[static_cast<size_t>(i)] = number(x(i + 5)).bits;
   for (int i = 0; i < 16 * 8; ++i) {
     sums[static_cast<size_t>(i)] = want[static_cast<size_t>(i)] = x(i + 9);
-    for (int k = 0; k < 16; ++k) want[static_cast<size_t>(i)] += x(i / 8 * 16 + k) * x(i % 8 * 16 + k + 5);
+    for (int k = 0; k < 16; ++k) {
+      const int left = kAcross ? k * 16 + i / 8 : i / 8 * 16 + k, right = kAcross ? k * 8 + i % 8 : i % 8 * 16 + k;
+      want[static_cast<size_t>(i)] += x(left) * x(right + 5);
+    }
   }
   DeviceBuffer<uint16_t> left(a), right(b);
   DeviceBuffer<float> out(sums);
-  SRP_LAUNCH((multiply_kernel<Number>), 1, 32, 24 * 16 * 2, nullptr, left.get(), right.get(), out.get());
+  SRP_LAUNCH((multiply_kernel<Number, kAcross>), 1, 32, 24 * 16 * 2, nullptr, left.get(), right.get(), out.get());
   return out.read() == want;
+}
+
+template <bool kAcross>
+static bool multiply_both() {
+  return multiply<srp::Half, kAcross>(srp::to_half) && multiply<srp::BFloat16, kAcross>(srp::to_bfloat16);
 }
 
 // What a copy leaves out is 0, and groups come in their order.
@@ -327,8 +340,8 @@ int main() {
     checks.that(ragged() && checks.launched(), "warps part and meet again, full or not");
     checks.that(corners() && checks.launched(), "indices count x first in three dimensions");
     checks.that(last_block() && checks.launched(), "the last block reads what the others wrote");
-    checks.that(multiply<srp::Half>(srp::to_half) && multiply<srp::BFloat16>(srp::to_bfloat16) && checks.launched(),
-                "a warp multiplies matrices");
+    checks.that(multiply_both<false>() && checks.launched(), "a warp multiplies matrices");
+    checks.that(multiply_both<true>() && checks.launched(), "a warp multiplies matrices that lie across");
     checks.that(copies() && checks.launched(), "copies arrive when they are waited for");
     checks.that(bits() && checks.launched(), "bit functions know zero and all ones");
   }

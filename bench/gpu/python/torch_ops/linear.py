@@ -43,7 +43,7 @@ def checks_of(data, dtype):
     # p is off by twice what a logit is, its gradient by as much of what it is made of.
     p, by = torch.exp(logs).detach(), (a.double().abs()[:, None], h.double().abs()[:, None])
     parts = by[0] * p + by[1] * p * (logs.detach().abs() + entropy.detach()[:, None] + 1)
-    share = 3e-6 + 2 * off
+    share = (3e-6 if dtype == f32 else 1.4e-5) + 2 * off
     bounds = {
         "hidden": (share * (parts @ weight.double().abs()) + 1e-7, 2.0**-8 if dtype == torch.bfloat16 else 2.0**-11 if dtype == torch.float16 else 1e-6),
         "weight": (share * (parts.T @ hidden.double().abs()) + 1e-7, 1e-6),

@@ -1,0 +1,29 @@
+// g of some rows and ids of a linear head of 16-bit numbers, in memory as tensor cores multiply it: each number as the sum of two
+// bfloat16 numbers, within 2^-18 of itself, whatever the type of hidden and weight.
+#pragma once
+#include "linear.cuh"
+
+namespace srp::cuda {
+
+constexpr int64_t kSlabRows = 2048, kSlabIds = 2048;  // at most
+constexpr int64_t kPanel = 16;  // ids that lie beside each other, all rows of them behind each other
+
+struct Slab {
+  uint16_t* numbers;  // [2, ids / kPanel, rows, kPanel]: the numbers nearest to g, then those nearest to what is left
+  int64_t first_row, rows, first_id, ids;  // rows: a multiple of kTensorRows; ids: those that there are
+
+  static constexpr size_t bytes(int64_t rows) { return static_cast<size_t>(2 * rows * kSlabIds) * sizeof(uint16_t); }
+
+  __device__ __forceinline__ uint16_t* part(int number) const { return numbers + number * rows * kSlabIds; }
+  __device__ __forceinline__ int64_t place(int64_t row, int64_t id) const {
+    return (id / kPanel * rows + row) * kPanel + id % kPanel;
+  }
+};
+
+template <class T>
+void launch_slab(srp_queue* queue, const srp_linear_backward_args& a, const Slab& slab);
+// `waiting`: sums of the rows before, [kSlabIds].
+template <class T>
+void launch_slab_bias(srp_queue* queue, const srp_linear_backward_args& a, const Slab& slab, double* waiting);
+
+}  // namespace srp::cuda

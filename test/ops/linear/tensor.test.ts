@@ -1,0 +1,140 @@
+// What a device makes of half types on tensor cores: tiles of 128 rows and ids, of 128 dimensions in a gradient, slabs of 2048 rows
+// and ids, steps of 16 and 32 terms; D that 16-byte copies take, and other.
+import { linearLogprob, linearLogprobBackward } from "../../../lib";
+import { headOracle } from "../../oracle/linear";
+import { eachBackend } from "../../support/each-backend";
+import { expectGradient, run } from "./gradients";
+import { MAPS, numbersOf, problem, type Problem, type Shape } from "./problems";
+
+const SHAPES: readonly Shape[] = [
+  [1, 8, 129],
+  [17, 136, 15],
+  [129, 37, 130],
+  [3, 8, 2065],
+  [2065, 3, 5],
+];
+
+const HALVES = ["float16", "bfloat16"] as const;
+
+const rowsOf = (p: Problem, rows: readonly number[]): Problem => {
+  const each = <A extends Float32Array | Int32Array | Uint16Array>(x: A, width = 1): A =>
+    (x.constructor as unknown as { from(x: Iterable<number>): A }).from(
+      rows.flatMap((n) => Array.from(x.subarray(n * width, (n + 1) * width))),
+    );
+  return {
+    ...p,
+    N: rows.length,
+    hidden: { ...p.hidden, view: each(p.hidden.view as Uint16Array, p.D) },
+    targets: each(p.targets),
+    gradLogProbs: each(p.gradLogProbs),
+    gradEntropies: each(p.gradEntropies),
+  };
+};
+
+eachBackend(
+  (backend) => {
+    describe.each(HALVES)("%s", (dtype) => {
+      test.each(SHAPES.map((shape, i) => [shape, MAPS[i % MAPS.length]!] as const))(
+        "gradients of %j are those of the definition with %j",
+        (shape, map) => {
+          const p = problem(shape, dtype, 3);
+          const oracle = headOracle({
+            ...p,
+            hidden: p.hidden.numbers,
+            weight: p.weight.numbers,
+            bias: p.bias.numbers,
+            map,
+          });
+          const want = oracle.gradients(p.gradLogProbs, p.gradEntropies);
+          const got = run(p, backend, { dtype, ...map });
+          expectGradient(numbersOf(got.gradHidden!, dtype), want.hidden, want.sizes.hidden, dtype, false, "float32");
+          expectGradient(got.gradWeight!, want.weight, want.sizes.weight, "float32", false, "float32");
+          expectGradient(got.gradBias!, want.bias, want.sizes.bias, "float32", false, "float32");
+          const { N, D, targets } = p;
+          const rows = linearLogprob(p.hidden.view, p.weight.view, targets, {
+            ...map,
+            shape: [N, D],
+            dtype,
+            bias: p.bias.view,
+            backend,
+          });
+          expect(rows.logProbs).toBeAllClose(oracle.logProbs, { rtol: 1e-6, atol: 6e-5 });
+          expect(rows.entropies).toBeAllClose(oracle.entropies, { rtol: 1e-6, atol: 6e-5 });
+        },
+      );
+
+      test("a row has the same bits alone and among others, and with each choice of gradients and chunkRows", () => {
+        const p = problem([2065, 5, 70], dtype, 7);
+        const whole = run(p, backend, { dtype });
+        const row = (n: number) => (whole.gradHidden as Uint16Array).subarray(n * p.D, (n + 1) * p.D);
+        for (const n of [77, 2047, 2064])
+          expect(run(rowsOf(p, [n]), backend, { dtype, gradients: ["hidden"] }).gradHidden).toEqual(row(n));
+        const hidden = run(p, backend, { dtype, gradients: ["hidden"], chunkRows: 1 });
+        expect(hidden.gradHidden).toEqual(whole.gradHidden);
+        const head = run(p, backend, { dtype, gradients: ["weight", "bias"], chunkRows: 700 });
+        expect(head.gradWeight).toEqual(whole.gradWeight);
+        expect(head.gradBias).toEqual(whole.gradBias);
+      });
+
+      test("gradients of any size keep their digits: 2^-60 of the slopes is 2^-60 of them", () => {
+        const p = problem([20, 9, 140], dtype, 8);
+        const [small, gradients] = [2 ** -60, ["weight", "bias"] as const];
+        const scaled = (x: Float32Array) => x.map((value) => value * small);
+        const whole = run(p, backend, { dtype, gradients });
+        const part = run(p, backend, {
+          dtype,
+          gradients,
+          gradLogProbs: scaled(p.gradLogProbs),
+          gradEntropies: scaled(p.gradEntropies),
+        });
+        expect(part.gradWeight).toEqual(scaled(whole.gradWeight as Float32Array));
+        expect(part.gradBias).toEqual(scaled(whole.gradBias as Float32Array));
+      });
+
+      test("rows that are not kept and padding are not read; a bias of -infinity and a NaN stay where they belong", () => {
+        const [N, D, V] = [300, 8, 133]; // the second tile of rows has none that is kept
+        const p = problem([N, D, V], dtype, 9);
+        const mask = Uint8Array.from({ length: N }, (_, n) => (n % 3 === 1 || (n > 127 && n < 256) ? 0 : 1));
+        const kept = Array.from(mask.keys()).filter((n) => mask[n]);
+        const nan = dtype === "float16" ? 0x7e00 : 0x7fc0;
+        const minusInfinity = dtype === "float16" ? 0xfc00 : 0xff80;
+        const pad = (x: Uint16Array, width: number) =>
+          Uint16Array.from({ length: (V + 3) * width }, (_, i) => x[i] ?? nan);
+        const bias = (p.bias.view as Uint16Array).slice();
+        bias[130] = minusInfinity;
+        const weight = p.weight.view as Uint16Array;
+        const clean = { ...p, bias: { ...p.bias, view: bias } };
+        const targets = p.targets.map((id, n) => (mask[n] ? id % 100 : -7));
+        const few = run(rowsOf({ ...clean, targets }, kept), backend, { dtype });
+        const view = (p.hidden.view as Uint16Array).map((x, i) => (mask[Math.floor(i / D)] ? x : nan));
+        const lost = (x: Float32Array) => x.map((value, n) => (mask[n] ? value : NaN));
+        const options = { shape: [N, D] as const, vocab: V, mask, dtype, bias: pad(bias, 1), backend };
+        const padded = pad(weight, D);
+        const state = linearLogprob(view, padded, targets, options);
+        const slopes = { gradLogProbs: lost(p.gradLogProbs), gradEntropies: lost(p.gradEntropies) };
+        const got = linearLogprobBackward(view, padded, targets, state, { ...options, ...slopes });
+        const own = (got.gradHidden as Uint16Array).filter((_, i) => mask[Math.floor(i / D)]);
+        expect(own).toEqual(few.gradHidden);
+        (got.gradHidden as Uint16Array).forEach((bits, i) => mask[Math.floor(i / D)] || expect(bits).toBe(0));
+        const near = { rtol: 1e-5, atol: 1e-5 }; // other steps of 16 rows
+        expect(got.gradWeight!.subarray(0, V * D)).toBeAllClose(few.gradWeight, near);
+        expect(got.gradBias!.subarray(0, V)).toBeAllClose(few.gradBias, near);
+        expect([...got.gradWeight!.subarray(130 * D, 131 * D), got.gradBias![130]]).toEqual(new Array(D + 1).fill(0));
+        expect([...got.gradWeight!.subarray(V * D), ...got.gradBias!.subarray(V)]).toEqual(
+          new Array(3 * D + 3).fill(0),
+        );
+
+        // One weight that is not a number: rows that are not kept stay 0, all others and their gradients are NaN.
+        const poisoned = padded.slice();
+        poisoned[5 * D + 2] = nan;
+        const bad = linearLogprob(view, poisoned, targets, options);
+        const all = linearLogprobBackward(view, poisoned, targets, bad, { ...options, ...slopes });
+        numbersOf(all.gradHidden!, dtype).forEach((x, i) =>
+          expect(Object.is(x, mask[Math.floor(i / D)] ? NaN : 0)).toBe(true),
+        );
+        expect([...all.gradWeight!.subarray(0, V * D)].every(Number.isNaN)).toBe(true);
+      });
+    });
+  },
+  ["cuda", "emulated"],
+);
