@@ -70,7 +70,7 @@ if ("reason" in compiler) {
       test("kernels agree with plain loops in all three thread orders", () => {
         const { status, stderr, lines } = programs.run("kernels", build);
         expect(lines.filter((line) => !line.startsWith("passed: "))).toEqual(["0 failed"]);
-        expect(lines).toHaveLength(3 * 11 + 1);
+        expect(lines).toHaveLength(3 * 12 + 1);
         expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
       });
 
