@@ -7,8 +7,8 @@
 //   --json          prints the results as JSON at the end
 //
 // A mutant that does not compile is not counted: another is drawn. One that is the same program (test/mutants/equivalent.json, with
-// the proof) is not planted. Results are kept in build-mutants/results.json after each mutant. Ends with 1 where more than one in
-// twenty survived.
+// the proof) is not planted. One whose tests fail without it is not judged, and named. Results are kept in build-mutants/results.json
+// after each mutant. Ends with 1 where more than one in twenty survived, or one was not judged.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -36,6 +36,9 @@ const commit = await openTree();
 const kept = options.resume && existsSync(resultsFile) ? JSON.parse(readFileSync(resultsFile, "utf8")) : {};
 const results = { commit, seed, mutants: kept.seed === seed ? kept.mutants : {} };
 const equivalent = new Set(json("test/mutants/equivalent.json").map(keyOf));
+
+/** Tests fail without a mistake. */
+class Untrusted extends Error {}
 
 const trusted = new Map();
 const stale = [];
@@ -83,15 +86,26 @@ async function judge(mutant, origin, how) {
   const before = results.mutants[key];
   if (before && (before.verdict !== "survived" || before.commit === commit)) return before.verdict;
   const started = performance.now();
-  const verdict = equivalent.has(key) ? "equivalent" : await how(mutant);
+  const verdict = equivalent.has(key) ? "equivalent" : await judgeBy(how, mutant);
   const { path, line, operator, from, to, text, column, tests } = mutant;
   const seconds = ((performance.now() - started) / 1000).toFixed(0);
   const place = `${path}${line ? `:${line}` : ""}  ${from} → ${to || "(nothing)"}  (${seconds} s)`;
   console.error(`${(verdict ?? "put off").padEnd(10)} ${place}`);
-  if (verdict === undefined) return undefined;
+  if (verdict === undefined || verdict === "not judged") return verdict;
   results.mutants[key] = { commit, origin, verdict, path, line, operator, from, to, text, column, tests };
   writeFileSync(resultsFile, JSON.stringify(results, null, 1));
   return verdict;
+}
+
+async function judgeBy(how, mutant) {
+  try {
+    return await how(mutant);
+  } catch (error) {
+    if (!(error instanceof Untrusted)) throw error;
+    console.error(error.message);
+    process.exitCode = 1;
+    return "not judged";
+  }
 }
 
 /** The same after an edit elsewhere in the file: by the text of the line, and the column in it. */
@@ -153,7 +167,7 @@ async function trust(step) {
   if (stale.length > 0) await rebuild([...new Set(stale.splice(0))]);
   const started = performance.now();
   const { status, output } = await jest(step, LIMIT);
-  if (status !== 0) throw new Error(`these tests fail without a mutant: ${step.args.join(" ")}\n${output}`);
+  if (status !== 0) throw new Untrusted(`these tests fail without a mutant: ${step.args.join(" ")}\n${output}`);
   trusted.set(key, performance.now() - started);
 }
 
