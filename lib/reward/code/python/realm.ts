@@ -1,5 +1,5 @@
 // Pyodide in a V8 context of its own. Runs in the sandbox's process.
-import { readFileSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { isUint8Array } from "node:util/types";
 import { Script, createContext } from "node:vm";
@@ -42,10 +42,26 @@ function needText(value: unknown): string {
   return value;
 }
 
-/** By this realm's own function: the other one's may be a program's. */
-const copyInto = (to: Uint8Array, from: Uint8Array): void => {
-  Uint8Array.prototype.set.call(to, from);
-};
+/** What lies in an open file behind `begin`: read straight to where it is needed, since it is long and every program starts with it. */
+export interface Asset {
+  readonly file: number;
+  readonly begin: number;
+  readonly length: number;
+}
+
+function readInto(bytes: Uint8Array, { file, begin, length }: Asset): void {
+  if (bytes.length !== length) throw new TypeError("another length");
+  for (let at = 0; at < length;) {
+    const count = readSync(file, bytes, at, length - at, begin + at);
+    if (count === 0) throw new Error("the file ends too early");
+    at += count;
+  }
+}
+
+function assetOf(path: string): Asset {
+  const file = openSync(path, "r");
+  return { file, begin: 0, length: fstatSync(file).size };
+}
 
 /** Repeats itself, so that a program has the same reward every time. */
 function fillRandom(bytes: Uint8Array): void {
@@ -65,16 +81,13 @@ function fillRandom(bytes: Uint8Array): void {
 async function start(
   folder: string,
   limits: SandboxLimits,
-  snapshot: Uint8Array | undefined,
+  snapshot: Asset | undefined,
   ask: (request: string) => string,
 ): Promise<unknown> {
   const text = (name: string): string => readFileSync(join(folder, name), "utf8");
   const lockText = JSON.stringify({ ...(JSON.parse(text("pyodide-lock.json")) as object), packages: {} });
-  const assets: Record<string, Uint8Array | undefined> = {
-    wasm: readFileSync(join(folder, "pyodide.asm.wasm")),
-    stdlib: readFileSync(join(folder, "python_stdlib.zip")),
-    snapshot,
-  };
+  const files = [assetOf(join(folder, "pyodide.asm.wasm")), assetOf(join(folder, "python_stdlib.zip"))] as const;
+  const assets: Record<string, Asset | undefined> = { wasm: files[0], stdlib: files[1], snapshot };
   const context = createContext(Object.create(null) as object, { codeGeneration: { strings: false, wasm: true } });
   const evaluate = (source: string, filename: string): unknown =>
     new Script(source, { filename }).runInContext(context);
@@ -91,13 +104,18 @@ async function start(
           ),
     encode: (text: unknown, bytes: unknown) => encoder.encodeInto(needText(text), needBytes(bytes)).written,
     assetBytes: (name: unknown) => assets[needText(name)]!.length,
-    asset: (name: unknown, bytes: unknown) => copyInto(needBytes(bytes), assets[needText(name)]!),
+    asset: (name: unknown, bytes: unknown) => readInto(needBytes(bytes), assets[needText(name)]!),
     ask: (request: unknown) => ask(needText(request)),
     ...limits,
   });
   const loader = evaluate(`${text("pyodide.js")}\nloadPyodide;`, "pyodide.js");
   const create = evaluate(asScript(text("pyodide.asm.mjs")), "pyodide.asm.js");
-  return begin(loader, create, lockText, snapshot !== undefined, HARNESS, SEAL);
+  try {
+    return await begin(loader, create, lockText, snapshot !== undefined, HARNESS, SEAL);
+  } finally {
+    for (const { file } of files) closeSync(file);
+    for (const name of Object.keys(assets)) delete assets[name];
+  }
 }
 
 /** The memory of an interpreter that has started and imported what programs use most. */
@@ -109,7 +127,7 @@ export async function makeSnapshot(folder: string): Promise<Uint8Array> {
 export async function openRealm(
   folder: string,
   limits: SandboxLimits,
-  snapshot: Uint8Array,
+  snapshot: Asset,
   ask: (request: string) => string,
 ): Promise<Realm> {
   return (await start(folder, limits, snapshot, ask)) as Realm;
