@@ -8,6 +8,7 @@
 //
 // The sums are the same bits in every one of these (logprob_sums.cuh).
 #pragma once
+#include "comes_last.cuh"
 #include "logprob_sums.cuh"
 
 namespace srp::cuda {
@@ -57,7 +58,6 @@ __device__ __forceinline__ bool sum_rows(const LogitMap& map, const T* x, uint32
                                          const Place& place, bool read, RowSums* scratch, uint32_t* tickets,
                                          RowSums& sums) {
   SRP_SHARED(RowSums, page_states, kPage);
-  SRP_SHARED(bool, comes_last, 1);
   sums = no_sums(-INFINITY);
   if (teams.slices == 1) {  // a warp a row: nothing to merge, nobody to wait for
     RowSums* const own = page_states + place.slot;
@@ -81,15 +81,7 @@ __device__ __forceinline__ bool sum_rows(const LogitMap& map, const T* x, uint32
   if (!read) return false;  // the whole block: it has one row
   RowSums* const states = scratch + place.row * teams.slices;
   sum_slices<kCapped, kSquares, true>(map, x, V, place.worker, teams.slices, place.workers, 0, states);
-  __threadfence();  // this thread's stores become visible before its ticket
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    comes_last[0] = atomicAdd(tickets + place.row, 1u) == static_cast<uint32_t>(teams.blocks) - 1;
-    if (comes_last[0]) atomicExch(tickets + place.row, 0u);  // as the next launch must find it
-  }
-  __syncthreads();
-  if (!comes_last[0] || threadIdx.x >= kWarp) return false;
-  __threadfence();
+  if (!comes_last(tickets + place.row, static_cast<uint32_t>(teams.blocks)) || threadIdx.x >= kWarp) return false;
   sums = merge_slices<true>(map, sums, states, teams.slices);
   return true;
 }

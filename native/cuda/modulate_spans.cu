@@ -10,6 +10,7 @@
 // Advantages stay float64 in registers, and each is rounded once. Minimum bytes: of each token the advantage in and out, and 1 for a
 // mask that the scope asks for; 40 a span, and 32 for its first token.
 #include "backend.cuh"
+#include "comes_last.cuh"
 #include "common.cuh"
 #include "row_pieces.cuh"
 #include "shared/modulate.h"
@@ -167,7 +168,6 @@ template <class F>
 __global__ void __launch_bounds__(kThreads, 2)
     first_tokens_kernel(srp_modulate_spans_args a, SpanScratch scratch, uint32_t* ticket) {
   SRP_SHARED(double, modulated, kWarps* kWarpTokens);
-  SRP_SHARED(bool, comes_last, 1);
   a.S = live_spans(a.count, a.S);
   if (in_order(a, scratch)) return;  // the same for every block
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
@@ -185,15 +185,7 @@ __global__ void __launch_bounds__(kThreads, 2)
       if (span.valid && span.begin >= begin && span.begin < tokens.end) scratch.first[s] = mine[span.begin - begin];
     }
   }
-  __threadfence();  // this thread's stores become visible before its ticket
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    comes_last[0] = atomicAdd(ticket, 1u) == gridDim.x - 1;
-    if (comes_last[0]) atomicExch(ticket, 0u);  // as the next launch must find it
-  }
-  __syncthreads();
-  if (!comes_last[0]) return;
-  __threadfence();
+  if (!comes_last(ticket, gridDim.x)) return;
   for (int64_t k = 0; k < span_blocks(a.S); ++k) {
     const int64_t s = k * kThreads + threadIdx.x;
     const double sum = add_warps(warp_total(s < a.S ? __ldcg(scratch.first + s) : 0.0));

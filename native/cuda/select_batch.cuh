@@ -9,6 +9,7 @@
 //   kTakesNan                 whether a NaN has a meaning; else it raises the queue's flag, where ranks are wanted
 //   ranks(count, nans, to)    the ranks, counted from the smallest; false: none are wanted
 #pragma once
+#include "comes_last.cuh"
 #include "select_keys.cuh"
 
 namespace srp::cuda {
@@ -107,7 +108,6 @@ __global__ void __launch_bounds__(kBatchThreads, 2)
   using Key = typename Keys::Key;
   constexpr int kRanks = Wanted::kRanks;
   SRP_SHARED(uint32_t, own, kRanks* kBatchBins);
-  SRP_SHARED(bool, comes_last, 1);
   Ranking<Key, kRanks> now = *state;
   if (p > 0 && !now.wanted) return;  // the same for every block
   for (int d = threadIdx.x; d < kRanks * kBatchBins; d += kBatchThreads) own[d] = 0;
@@ -136,15 +136,7 @@ __global__ void __launch_bounds__(kBatchThreads, 2)
     nans = add_warps(warp_total(nans));
     if (threadIdx.x == 0 && nans) atomicAdd(&counters->nans, static_cast<unsigned long long>(nans));
   }
-  __threadfence();  // this thread's additions become visible before its ticket
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    comes_last[0] = atomicAdd(&counters->ticket, 1u) == gridDim.x - 1;
-    if (comes_last[0]) atomicExch(&counters->ticket, 0u);  // as the next launch must find it
-  }
-  __syncthreads();
-  if (!comes_last[0]) return;
-  __threadfence();
+  if (!comes_last(&counters->ticket, gridDim.x)) return;
   for (int d = threadIdx.x; d < kRanks * kBatchBins; d += kBatchThreads) own[d] = __ldcg(bins + d);
   __syncthreads();
   if (p == 0) {

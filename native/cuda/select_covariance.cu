@@ -4,6 +4,7 @@
 //
 // Minimum bytes: of each token its numbers and flags once for the sums and once more for what is selected, and 1 selected.
 #include "backend.cuh"
+#include "comes_last.cuh"
 #include "select_top.cuh"
 
 namespace srp::cuda {
@@ -30,7 +31,6 @@ constexpr int kAhead = 8;
 template <class F>
 __global__ void __launch_bounds__(kSumLanes) pair_sums_kernel(srp_select_covariance_args a, PairSums* rows,
                                                               PairMeans* means, uint32_t* ticket, uint32_t* faults) {
-  SRP_SHARED(bool, comes_last, 1);
   const int64_t b = blockIdx.x;
   const Range row = checked_row(a.offsets, a.T, a.n, b, faults);
   const Pairs<F> pairs{a};
@@ -50,15 +50,8 @@ __global__ void __launch_bounds__(kSumLanes) pair_sums_kernel(srp_select_covaria
       if (kept[k]) mine.add(advantages[k], currents[k]);
   }
   mine = {block_merge(mine.advantage), block_merge(mine.log_prob)};
-  if (threadIdx.x == 0) {
-    rows[b] = mine;
-    __threadfence();  // the row's sums become visible before the ticket
-    comes_last[0] = atomicAdd(ticket, 1u) == gridDim.x - 1;
-    if (comes_last[0]) atomicExch(ticket, 0u);  // as the next launch must find it
-  }
-  __syncthreads();
-  if (!comes_last[0]) return;
-  __threadfence();
+  if (threadIdx.x == 0) rows[b] = mine;
+  if (!comes_last(ticket, gridDim.x)) return;
   PairSums all;
   for (int64_t r = threadIdx.x; r < a.B; r += kSumLanes) merge(all, rows[r]);
   all = {block_merge(all.advantage), block_merge(all.log_prob)};
