@@ -10,7 +10,7 @@ import { frame, KIND, PREFIX, readPrefix } from "./frames";
 import { JavaScriptInterpreter } from "./javascript/interpreter";
 import { type Interpreter, MESSAGES, type SandboxStart, SNAPSHOT } from "./protocol";
 import { PythonInterpreter } from "./python/interpreter";
-import { type Asset, makeSnapshot } from "./python/realm";
+import { makeSnapshot, openSnapshot } from "./python/realm";
 
 /** What the process takes beside the interpreter: the runtime and its code. */
 const OVERHEAD = 2 ** 30;
@@ -31,12 +31,6 @@ function receive(length: number): Uint8Array {
 }
 
 const nextMessage = (): string => Buffer.from(receive(readPrefix(receive(PREFIX)).length)).toString();
-
-function snapshotAsset(): Asset {
-  const length = Buffer.alloc(8);
-  readSync(SNAPSHOT, length, 0, 8, 0);
-  return { file: SNAPSHOT, begin: 8, length: Number(length.readBigUInt64LE()) };
-}
 
 function ask(request: string): string {
   send(KIND.ask, Buffer.from(request));
@@ -68,7 +62,7 @@ async function start(): Promise<void> {
   const { language, folder, limits, snapshot } = JSON.parse(argv[2]!) as SandboxStart;
   new Worker(join(dirname(argv[1]!), "watch.js"), { workerData: OVERHEAD + 2 * limits.memoryBytes });
   if (language === "javascript") serve(await JavaScriptInterpreter.open(folder, limits));
-  if (snapshot) serve(await PythonInterpreter.open(folder, limits, snapshotAsset()));
+  if (snapshot) serve(await PythonInterpreter.open(folder, limits, openSnapshot(SNAPSHOT)));
   send(KIND.snapshot, await makeSnapshot(folder));
 }
 

@@ -1,11 +1,11 @@
-// The memory of a started interpreter, made once in this process and handed to every later one as an open file without a name.
-import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
+// What lets an interpreter start soon (python/realm.ts), made once in this process and handed to every later one as an open file without a name.
+import { mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const files = new Map<string, Promise<number>>();
 
-/** A descriptor for reading: eight bytes of length, then the memory. */
+/** A descriptor for reading. */
 export function snapshotFile(folder: string, make: () => Promise<Uint8Array>): Promise<number> {
   let file = files.get(folder);
   if (!file) {
@@ -20,12 +20,7 @@ function keep(snapshot: Uint8Array): number {
   const folder = mkdtempSync(join(tmpdir(), "surprisal-"));
   const path = join(folder, "snapshot");
   try {
-    const length = Buffer.alloc(8);
-    length.writeBigUInt64LE(BigInt(snapshot.length));
-    const written = openSync(path, "wx", 0o600);
-    writeFileSync(written, length);
-    writeFileSync(written, snapshot);
-    closeSync(written);
+    writeFileSync(path, snapshot, { flag: "wx", mode: 0o600 });
     return openSync(path, "r");
   } finally {
     // On Windows the folder stays until the system clears it.

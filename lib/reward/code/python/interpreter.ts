@@ -1,6 +1,6 @@
 // A Python interpreter: of one program, or of the tests of one. Runs in the sandbox's process.
 import type { Interpreter, SandboxLimits } from "../protocol";
-import { type Asset, openRealm } from "./realm";
+import { openRealm, type Snapshot } from "./realm";
 
 const DEAD = "00\n";
 
@@ -13,7 +13,7 @@ export class PythonInterpreter implements Interpreter {
     this.#tests = tests;
   }
 
-  static async open(folder: string, limits: SandboxLimits, snapshot: Asset): Promise<PythonInterpreter> {
+  static async open(folder: string, limits: SandboxLimits, snapshot: Snapshot): Promise<PythonInterpreter> {
     const tests: { ask?: (request: string) => string } = {};
     const realm = await openRealm(folder, limits, snapshot, (request) => tests.ask?.(request) ?? "");
     return new PythonInterpreter(realm, tests);

@@ -1,4 +1,5 @@
 // Pyodide in a V8 context of its own. Runs in the sandbox's process.
+import { Buffer } from "node:buffer";
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { isUint8Array } from "node:util/types";
@@ -43,7 +44,7 @@ function needText(value: unknown): string {
 }
 
 /** What lies in an open file behind `begin`: read straight to where it is needed, since it is long and every program starts with it. */
-export interface Asset {
+interface Asset {
   readonly file: number;
   readonly begin: number;
   readonly length: number;
@@ -72,22 +73,41 @@ function fillRandom(bytes: Uint8Array): void {
   }
 }
 
+/** What lets an interpreter start soon: eight bytes of length, the memory of one that has started, and behind it V8's code of the runtime. */
+export interface Snapshot {
+  readonly memory: Asset;
+  readonly code: Buffer;
+}
+
+const HEADER = 8;
+
+/** Of an open file. */
+export function openSnapshot(file: number): Snapshot {
+  const header = Buffer.alloc(HEADER);
+  readInto(header, { file, begin: 0, length: HEADER });
+  const memory = { file, begin: HEADER, length: Number(header.readBigUInt64LE()) };
+  const begin = HEADER + memory.length;
+  const code = Buffer.alloc(fstatSync(file).size - begin);
+  readInto(code, { file, begin, length: code.length });
+  return { memory, code };
+}
+
 /**
  * Starts pyodide in a realm of its own: from `snapshot`, or without one to make it.
  *
  * @param ask returns the program's reply to what tests ask
- * @returns the snapshot where there was none, else a Realm
+ * @returns the memory where there was no snapshot, else a Realm; and the runtime's script, as far as it has been compiled
  */
 async function start(
   folder: string,
   limits: SandboxLimits,
-  snapshot: Asset | undefined,
+  snapshot: Snapshot | undefined,
   ask: (request: string) => string,
-): Promise<unknown> {
+): Promise<readonly [unknown, Script]> {
   const text = (name: string): string => readFileSync(join(folder, name), "utf8");
   const lockText = JSON.stringify({ ...(JSON.parse(text("pyodide-lock.json")) as object), packages: {} });
   const files = [assetOf(join(folder, "pyodide.asm.wasm")), assetOf(join(folder, "python_stdlib.zip"))] as const;
-  const assets: Record<string, Asset | undefined> = { wasm: files[0], stdlib: files[1], snapshot };
+  const assets: Record<string, Asset | undefined> = { wasm: files[0], stdlib: files[1], snapshot: snapshot?.memory };
   const context = createContext(Object.create(null) as object, { codeGeneration: { strings: false, wasm: true } });
   const evaluate = (source: string, filename: string): unknown =>
     new Script(source, { filename }).runInContext(context);
@@ -109,28 +129,37 @@ async function start(
     ...limits,
   });
   const loader = evaluate(`${text("pyodide.js")}\nloadPyodide;`, "pyodide.js");
-  const create = evaluate(asScript(text("pyodide.asm.mjs")), "pyodide.asm.js");
+  const runtime = new Script(asScript(text("pyodide.asm.mjs")), {
+    filename: "pyodide.asm.js",
+    cachedData: snapshot?.code,
+  });
+  const create: unknown = runtime.runInContext(context);
   try {
-    return await begin(loader, create, lockText, snapshot !== undefined, HARNESS, SEAL);
+    return [await begin(loader, create, lockText, snapshot !== undefined, HARNESS, SEAL), runtime];
   } finally {
     for (const { file } of files) closeSync(file);
     for (const name of Object.keys(assets)) delete assets[name];
   }
 }
 
-/** The memory of an interpreter that has started and imported what programs use most. */
+/** Of an interpreter that has started and imported what programs use most: the bytes of a Snapshot. */
 export async function makeSnapshot(folder: string): Promise<Uint8Array> {
   const limits = { memoryBytes: 2 ** 31, outputBytes: 0, fileBytes: 2 ** 30 };
-  return new Uint8Array((await start(folder, limits, undefined, () => "")) as Uint8Array);
+  const [made, runtime] = await start(folder, limits, undefined, () => "");
+  const memory = new Uint8Array(made as Uint8Array);
+  const header = Buffer.alloc(HEADER);
+  header.writeBigUInt64LE(BigInt(memory.length));
+  return Buffer.concat([header, memory, runtime.createCachedData()]);
 }
 
 export async function openRealm(
   folder: string,
   limits: SandboxLimits,
-  snapshot: Asset,
+  snapshot: Snapshot,
   ask: (request: string) => string,
 ): Promise<Realm> {
-  return (await start(folder, limits, snapshot, ask)) as Realm;
+  const [realm] = await start(folder, limits, snapshot, ask);
+  return realm as Realm;
 }
 
 /** A module as a script, which can be run in another realm. */
