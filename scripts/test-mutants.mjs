@@ -3,12 +3,12 @@
 //   --area NAME     only folders whose path has this in it
 //   --count N       so many drawn mutants in all folders together, beside those of test/mutants/named.json; 120 unless told
 //   --seed N        of the drawing; unless told that of test/mutants/drawn.json
-//   --resume        goes on where the last run of this seed stopped. At a later commit what survived is tried again
+//   --resume        goes on where the last run of this seed stopped. At a later commit what survived is tried again, and what was noticed is not
 //   --json          prints the results as JSON at the end
 //
 // A mutant that does not compile is not counted: another is drawn. One that is the same program (test/mutants/equivalent.json, with
-// the proof) is not planted. One whose tests fail without it is not judged, and named. Results are kept in build-mutants/results.json
-// after each mutant. Ends with 1 where more than one in twenty survived, or one was not judged.
+// the proof) is not planted. One whose tests fail without it is not judged, and named. Results are kept in test/mutants/results.json
+// after each mutant, which is committed. Ends with 1 where more than one in twenty survived, or one was not judged.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -30,7 +30,7 @@ const json = (path) => JSON.parse(readFileSync(at(path), "utf8"));
 const count = Number(options.count ?? 120);
 const seed = Number(options.seed ?? json("test/mutants/drawn.json").seed);
 const LIMIT = 20 * 60_000; // ms for the tests of a step without a mistake
-const resultsFile = at("build-mutants/results.json");
+const resultsFile = at("test/mutants/results.json");
 
 const commit = await openTree();
 const kept = options.resume && existsSync(resultsFile) ? JSON.parse(readFileSync(resultsFile, "utf8")) : {};
@@ -93,7 +93,7 @@ async function judge(mutant, origin, how) {
   console.error(`${(verdict ?? "put off").padEnd(10)} ${place}`);
   if (verdict === undefined || verdict === "not judged") return verdict;
   results.mutants[key] = { commit, origin, verdict, path, line, operator, from, to, text, column, tests };
-  writeFileSync(resultsFile, JSON.stringify(results, null, 1));
+  writeFileSync(resultsFile, `${JSON.stringify(results, null, 2)}\n`);
   return verdict;
 }
 

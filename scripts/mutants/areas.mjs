@@ -35,7 +35,7 @@ const AREAS = [
   native("native/cpu", ["addon"], cpuSteps),
   native("native/shared", ["addon", "emulated"], (words) => [...cpuSteps(words), ...emulatedSteps(words)]),
   native("native/cuda", ["emulated"], emulatedSteps),
-  native("native/binding", ["addon"], () => [step(["test/core", "test/hazards"]), step(["test/device", "test/abi"])]),
+  native("native/binding", ["addon"], bindingSteps),
 ];
 
 export function areaOf(path) {
@@ -80,7 +80,7 @@ function nearStep(path, [first, ...others]) {
 }
 
 function native(folder, rebuild, steps) {
-  return { folder, rebuild, steps: (path) => steps(wordsOf(path)), unbuilt: () => [] };
+  return { folder, rebuild, steps: (path) => steps(wordsOf(path), path), unbuilt: () => [] };
 }
 
 /** Families of ops, as the folders and files of test/ops name them. */
@@ -106,6 +106,11 @@ function cpuSteps(words) {
     ...opSteps(ON_CPU, words, { SURPRISAL_CPU_SIZES: "tiny" }).slice(0, 1),
     step(["test/fuzz", "test/native/pool"]),
   ];
+}
+
+function bindingSteps(_words, path) {
+  const collective = /nccl|mpi|back_off/.test(path) ? [step(["test/collective"])] : [];
+  return [...collective, step(["test/core", "test/hazards"]), step(["test/device", "test/abi"])];
 }
 
 function emulatedSteps(words) {
