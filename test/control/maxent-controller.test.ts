@@ -269,7 +269,11 @@ test("four numbers carry a state over any transport", () => {
 });
 
 test.each([1, 2, 3])("on %i workers the last rank's state is everybody's, to the last bit", async (size) => {
-  const moved = updateMaxentTau(maxentController({ ...start, meta: { lastTauGradient: -0 } }), at(0.1 + 0.2), steer);
+  const moved = updateMaxentTau(
+    maxentController({ ...start, meta: { lastTauGradient: -0, lastBetaGradient: 0.1 } }),
+    at(0.1 + 0.2),
+    steer,
+  );
   const states = Array.from({ length: size }, (_, rank) =>
     rank === size - 1 ? moved : maxentController({ tau: rank, beta: 1, entropyAverage: 3 }),
   );

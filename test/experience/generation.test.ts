@@ -150,3 +150,21 @@ test("calls of a few prompts are put together in the order of the prompts, howev
     prompts.map((_, i) => [i, 10 + i]),
   );
 });
+
+test("what a policy returns after an abort is not counted", async () => {
+  const controller = new AbortController();
+  const reason = new Error("enough");
+  const onProgress = jest.fn();
+  const made = generateCompletions(
+    {
+      generate: ({ prompts }) => {
+        controller.abort(reason);
+        return Promise.resolve(prompts.map(() => [{ tokenIds: [1] }]));
+      },
+    },
+    [{ ids: [5] }],
+    { samplesPerPrompt: 1, signal: controller.signal, onProgress },
+  );
+  await expect(made).rejects.toBe(reason);
+  expect(onProgress).not.toHaveBeenCalled();
+});

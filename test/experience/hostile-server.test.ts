@@ -180,6 +180,19 @@ test("the deadline ends a call whatever the server does: never answer, answer a 
   }
 });
 
+test("a server that says when to come again is not asked before", async () => {
+  let asked = 0;
+  const url = await serve((_, response) => {
+    ++asked;
+    response.writeHead(429, { "retry-after": "30" });
+    response.end();
+  });
+  // Without what it says the tenth request would have come after a hundredth of a second.
+  const error = await failure(url, { deadline: 1000, retries: 10, backoff: 1, jitter: 0, timeout: 1_000_000 });
+  expect(error).toMatchObject({ code: "ERR_SURPRISAL_REMOTE", details: { transient: true } });
+  expect(asked).toBe(1);
+});
+
 test("the deadline is for all batches of a call together", async () => {
   let asked = 0;
   const url = await serve((_, response) => {

@@ -121,6 +121,14 @@ test("blank lines, \\r\\n, a byte order mark, a missing last newline and Python'
   expect(report.lines).toBe(4);
 });
 
+test("a byte order mark is one at the beginning alone, and all of it", async () => {
+  const record = `{"text":"a"}`;
+  await expect(readAllRollouts(bytes(`${record}\n\ufeff${record}\n`))).rejects.toThrow(/:2: /);
+  for (const other of ["\uff61", "\ufec0"])
+    // as long, and with its first byte or two
+    await expect(readAllRollouts(bytes(`${other}${record}\n`))).rejects.toThrow(/:1: /);
+});
+
 test("one document over many lines, and a list on one line, are read as well", async () => {
   const records = [{ text: "a" }, { text: "b", reward: 1 }];
   expect((await readAllRollouts(bytes(JSON.stringify(records)))).rollouts).toEqual(records);

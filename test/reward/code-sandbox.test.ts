@@ -73,6 +73,28 @@ setInterval(() => process.stdout.write("."), 100);`;
 );
 
 (noProcesses ? test.skip : test)(
+  `the processes of programs have nothing of their owner's environment${noProcesses}`,
+  async () => {
+    const sandbox = built.createCodeSandbox({ workers: 1, outputLimit: 543210 });
+    const tests = { language: "javascript", assertions: "assert.equal(f(1), 2)" } as const;
+    expect(await built.codeReward(["const f = (x) => x + 1"], tests, { sandbox })).toMatchObject([{ reward: 1 }]);
+    // One waits for the next program; the one that ran this may be ending.
+    const environments = processes((command) => command.includes('"outputBytes":543210')).flatMap((pid) => {
+      try {
+        return [readFileSync(`/proc/${pid}/environ`, "utf8").split("\0")];
+      } catch {
+        return [];
+      }
+    });
+    await sandbox.dispose();
+    expect(environments).not.toEqual([]);
+    // bubblewrap sets PWD.
+    expect(environments.flat().filter((one) => one !== "" && !one.startsWith("PWD="))).toEqual([]);
+  },
+  LONG,
+);
+
+(noProcesses ? test.skip : test)(
   `a program that does not get to run is not late${noProcesses}`,
   async () => {
     const sandbox = built.createCodeSandbox({ workers: 1, outputLimit: 765432, timeLimit: 2000 });
