@@ -117,11 +117,12 @@ function keyOf({ path, text, column, from, to }) {
 async function plantNear(mutant) {
   const near = mutant.tests ? undefined : areaOf(mutant.path).near?.(mutant.path);
   if (!near) return undefined;
-  await trust(near);
-  return withMistake(mutant, async () => {
-    if (!(await compiles())) return "no program";
-    return (await notices(near)) ? "killed" : undefined;
-  });
+  if (!(await withMistake(mutant, compiles))) return "no program";
+  for (const step of near) {
+    await trust(step);
+    if (await withMistake(mutant, () => notices(step))) return "killed";
+  }
+  return undefined;
 }
 
 /** "killed", "survived", or "no program". */

@@ -49,7 +49,7 @@ function typed(folder, steps) {
   return {
     folder,
     rebuild: ["dist"],
-    near: (path) => nearStep(path, all(path)),
+    near: (path) => nearSteps(path, all(path)),
     unbuilt: (path) => all(path).flatMap((one) => only(one, () => true, LIB)),
     steps: (path) => all(path).flatMap((one) => only(one, (file) => runsDist(at(file)), [])),
   };
@@ -73,10 +73,10 @@ function only(one, passes, more) {
 }
 
 /** The first of the tests of an area, of the steps that all need dist/. */
-function nearStep(path, [first, ...others]) {
-  const files = nearestTests(path, placesOf(first), others.flatMap(placesOf));
+function nearSteps(path, [first, ...others]) {
+  const lists = nearestTests(path, placesOf(first), others.flatMap(placesOf));
   // In one process: starting workers takes longer than most of these tests.
-  return files.length > 0 ? step(["--runInBand", ...LIB, ...optionsOf(first), "--", ...files]) : undefined;
+  return lists.map((files) => step(["--runInBand", ...LIB, ...optionsOf(first), "--", ...files]));
 }
 
 function native(folder, rebuild, steps) {

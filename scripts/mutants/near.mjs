@@ -7,8 +7,8 @@ import { at, filesBelow, shown } from "../build/paths.mjs";
 const MOST = 10;
 
 /**
- * Test files whose paths begin with one of `first` or `others`: those that are named as the file is, import it, name one of its
- * exports or itself, or lie in a folder of the same path. Where none does, those of `first`.
+ * Test files whose paths begin with one of `first` or `others`, in two lists: those that are named as the file is or import it; and
+ * those that name one of its exports or itself, or lie in a folder of the same path. Where there is none, those of `first`.
  */
 export function nearestTests(path, first, others) {
   const name = basename(path, ".ts");
@@ -28,10 +28,10 @@ export function nearestTests(path, first, others) {
     .map((file) => ({ file, points: points(file) }))
     .sort((a, b) => b.points - a.points);
   const least = Math.min(2, found[0]?.points);
-  return found
-    .filter((one) => one.points >= least && one.points > 0)
-    .slice(0, MOST)
-    .map(({ file }) => file);
+  const near = found.filter((one) => one.points >= least && one.points > 0).slice(0, MOST);
+  return [(points) => points > 2, (points) => points <= 2]
+    .map((belongs) => near.filter(({ points }) => belongs(points)).map(({ file }) => file))
+    .filter((files) => files.length > 0);
 }
 
 /** Test files whose paths begin with one of these. */
