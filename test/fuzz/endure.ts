@@ -1,5 +1,5 @@
-// npx tsx --expose-gc test/fuzz/endure.ts CALLS: so many calls of every op on `cpu`, and what they left behind, as JSON. For
-// test/hazards/endurance.test.ts.
+// npx tsx --expose-gc test/fuzz/endure.ts CALLS: so many calls of every op on `cpu`, what they left behind, and how large the process was
+// at ten looks on the way, as JSON. For test/hazards/endurance.test.ts.
 import { readdirSync } from "node:fs";
 
 import { CALLS } from "./calls";
@@ -42,12 +42,18 @@ function callAll(times: number): void {
   for (const turns of drawn) for (let i = 0; i < times; ++i) outcomeOf(() => turns[i % turns.length]!.run("cpu"));
 }
 
+const LOOKS = 10;
+
 async function main(times: number): Promise<void> {
   // Compiled code, pools and the heap's own room are there before the first look.
   callAll(Math.max(200, times / 10));
   const before = await held();
-  callAll(times);
-  console.log(JSON.stringify({ ops: drawn.length, before, after: await held() }));
+  const sizes: number[] = [];
+  for (let look = 0; look < LOOKS; ++look) {
+    callAll(times / LOOKS);
+    sizes.push((await held()).rss);
+  }
+  console.log(JSON.stringify({ ops: drawn.length, before, after: await held(), sizes }));
 }
 
 void main(Number(process.argv[2]));
