@@ -39,8 +39,9 @@
  *           comes of the row is unspecified
  * precision sums in float32 over 16 terms (CPU) or 32 (CUDA), float64 beyond; the CPU level "portable" in float64 throughout.
  *           Entropies within 1e-6 H + 1e-12 and log-probs within 1e-6 |logp| + 1e-12 for H >= 1e-9; where all of it hangs on one competitor
- *           12 nats or more below the maximum, 2e-6 on levels without a fused multiply-add. Gradient within 2e-6 of the row's
- *           largest term, that of the log-probs or that of the entropy, plus 1e-38, before its rounding to the logits' dtype.
+ *           12 to 23 nats below the maximum, 2e-6 on levels without a fused multiply-add, and on the others within 7e-7 of themselves
+ *           if float32 holds the difference of the two logits. Gradient within 2e-6 of the row's largest term, that of the
+ *           log-probs or that of the entropy, plus 1e-38, before its rounding to the logits' dtype.
  *           Where that term is beyond the range of float32, elements of the row may be infinite that are not in float64.
  *           Rows with a softcap in float64 throughout, on CPU levels
  * bits      on CUDA a row's sums depend on its logits alone: not on N, on the other rows, on where the row lies or on how many
