@@ -46,6 +46,13 @@ eachBackend((backend) => {
     expect(Array.from(kept)).toEqual([1, 0, 1, 0]);
   });
 
+  test("two impossible tokens agree: their distance is 0, which is kept", () => {
+    const none = Float64Array.of(-Infinity, -1, -Infinity);
+    const { weights, kept } = boundMismatch(none, none, { shape: [1, 3], statistic: "distance", high: 0.5, backend });
+    expect(Array.from(weights)).toEqual([0, 0, 0]);
+    expect(Array.from(kept)).toEqual([1, 1, 1]);
+  });
+
   test("a factor of 0 silences an infinite ratio; a NaN is not kept and stays visible", () => {
     const current = Float64Array.of(800, 800, NaN, NaN);
     const old = new Float64Array(4);
