@@ -39,6 +39,14 @@ function alone(): Int32Array {
   return tokens;
 }
 
+/** Spans of nothing, whose start ends at the end of a tile or one token behind it. */
+function empty(): Int32Array {
+  const tokens = scattered(4);
+  for (const tile of [1, 100, 256]) tokens.set([7, 8, 5], tile * TILE - 2);
+  for (const tile of [2, 200, 257]) tokens.set([7, 8, 5], tile * TILE - 1);
+  return tokens;
+}
+
 const RULES: SpanRules = { start: [[7, 8]], end: [[5]], unterminated: "keep" };
 const CASES: Readonly<Record<string, LongCase>> = {
   "a row of 257 tiles": { tokens: scattered(1), rules: RULES, least: 100 },
@@ -56,6 +64,11 @@ const CASES: Readonly<Record<string, LongCase>> = {
       ],
       end: [[7, 7], [5]],
     },
+    least: 100,
+  },
+  "where nothing lies between a start at the end of a tile and an end in the next": {
+    tokens: empty(),
+    rules: { ...RULES, includeEnd: "none" },
     least: 100,
   },
   "one delimiter in all, far from either end": { tokens: alone(), rules: RULES, least: 1 },
