@@ -120,7 +120,7 @@ test("bad input is refused by name", () => {
   expect(run({ gamma: -1 })).toBe("ERR_SURPRISAL_OPTION");
   expect(run({ lambda: 2 })).toBe("ERR_SURPRISAL_OPTION");
   expect(run({ klCoefficient: NaN })).toBe("ERR_SURPRISAL_OPTION");
-  expect(run({ klEstimator: "k4" })).toBe("ERR_SURPRISAL_OPTION");
+  expect(() => ppoAdvantage(ppo, { ...options, klEstimator: "k4" as never })).toThrow(/klEstimator is "k4"/);
   expect(run({ scoreAt: "first" })).toBe("ERR_SURPRISAL_OPTION");
   expect(run({ missingEndPenalty: 1 })).toBe("ERR_SURPRISAL_OPTION");
   expect(run({ missingEndPenalty: 1, endToken: 2 }, { tokens: undefined })).toBe("ERR_SURPRISAL_OPTION");

@@ -77,6 +77,11 @@ eachDeviceBackend((backend) => {
     expect(facts(() => toDevice([1] as never, place))).toMatchObject({ code: "ERR_SURPRISAL_DTYPE", name: "array" });
   });
 
+  test("fractions are not cut off on the way to a device", () => {
+    for (const dtype of ["int32", "int64", "uint8"] as const)
+      expect(errorCode(() => toDevice(Float32Array.of(0.5), { ...place, dtype }))).toBe("ERR_SURPRISAL_DTYPE");
+  });
+
   test("takes tensors of other libraries, and the memory may change at once", () => {
     const data = Float32Array.of(1, 2, 3, 4);
     const there = toDevice({ data, dims: [2, 2], type: "float32" }, place);

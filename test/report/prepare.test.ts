@@ -104,4 +104,7 @@ test("a token is clipped on the side that its advantage pushes to", () => {
   const clippedOf = (options: object) => Array.from(prepareSteps([item], options)[0]!.rollouts[0]!.clipped!);
   expect(clippedOf({})).toEqual([1, 0, -1, 0, 0]);
   expect(clippedOf({ clipHigh: 0.4, clipLow: 0.6 })).toEqual([0, 0, 0, 0, 0]);
+  // What a record says itself stays.
+  const marked = { ...item, clipped: Int8Array.of(0, 1, 0, -1, 0) };
+  expect(prepareSteps([marked])[0]!.rollouts[0]!.clipped).toEqual(marked.clipped);
 });
