@@ -17,7 +17,7 @@ const NOT_DEVICE = "^(?!backend (?:wasm|emulated|cuda))";
 const AREAS = [
   typed("lib/backend/js", (words) => [...opSteps(NOT_NATIVE, words), step(["test/fuzz/backends"])]),
   typed("lib/backend", () => [step(["test/core"]), step(["test/hazards", "test/device"])]),
-  typed("lib/ops", (words) => opSteps(NOT_DEVICE, words)),
+  typed("lib/ops", (words) => [...opSteps(NOT_DEVICE, words), step(["test/device"])]),
   typed("lib/presets", () => [step(["test/repo/presets"]), step(["test/loss", "test/advantage", "test/control"])]),
   ...[
     "advantage",
