@@ -288,6 +288,23 @@ else
       });
     });
 
+    test("a stream that is being captured joins nobody, and says why", async () => {
+      const run = await runNccl(library, [0], (open, s) => {
+        const stream = s.createStream({ backend: "emulated" });
+        const c = open({ stream });
+        const values = s.toDevice(Float32Array.of(1), { stream });
+        try {
+          stream.capture(() => c.allGather(values));
+          return undefined;
+        } catch (error) {
+          const { code, message } = error as { code: string; message: string };
+          return [code, message];
+        }
+      });
+      const why = "allGather: queue_lend: the queue is being captured; end the capture first (emulated backend)";
+      expect(valuesOf(run)).toEqual([["ERR_SURPRISAL_OPTION", why]]);
+    });
+
     test("what was sent arrives before a rank that closes, or ends without closing, is gone", async () => {
       const run = await runNccl(library, [0, 1], (open) => {
         const c = open();
