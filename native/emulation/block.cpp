@@ -91,18 +91,36 @@ const std::string& Block::run(const Launch& launch, uint64_t number) {
 }
 
 void Block::schedule() {
+  const unsigned warps = static_cast<unsigned>(warps_.size());
   while (live_ > 0 && error_.empty()) {
-    if (launch_->settings.order == Order::random) shuffler_.shuffle(order_);  // anew each round: more interleavings
     bool progress = false;
-    for (unsigned rank : order_) {
-      Thread& thread = *threads_[rank];
-      if (thread.state != Thread::State::ready) continue;
-      progress = true;
-      switch_to(thread);
-      if (!error_.empty()) return;
+    if (launch_->settings.order == Order::reverse) {
+      const unsigned phase = phases_;  // behind each barrier again the last warp first
+      for (unsigned warp = warps; warp-- > 0 && phases_ == phase;)
+        while (error_.empty() && phases_ == phase && run_round(warp, warp + 1)) progress = true;
+    } else {
+      const bool random = launch_->settings.order == Order::random;
+      if (random) shuffler_.shuffle(order_);  // anew each round: more interleavings
+      progress = run_round(0, warps);
+      if (random && shuffler_.next() % 4 == 0) {
+        const unsigned ahead = static_cast<unsigned>(shuffler_.next() % warps);
+        while (error_.empty() && run_round(ahead, ahead + 1)) continue;
+      }
     }
-    if (!progress) note(deadlock());
+    if (!progress && error_.empty()) note(deadlock());
   }
+}
+
+bool Block::run_round(unsigned first_warp, unsigned end_warp) {
+  bool progress = false;
+  for (unsigned rank : order_) {
+    Thread& thread = *threads_[rank];
+    if (rank / warpSize < first_warp || rank / warpSize >= end_warp || thread.state != Thread::State::ready) continue;
+    progress = true;
+    switch_to(thread);
+    if (!error_.empty()) break;
+  }
+  return progress;
 }
 
 void Block::switch_to(Thread& thread) {

@@ -1,8 +1,9 @@
 // One block of CUDA threads, executed by one OS thread.
 //
 // A round resumes every thread that is ready; the rounds repeat until all threads have returned. A round in which no thread
-// is ready and some wait is a deadlock. The first broken rule ends the block: its threads are abandoned where they
-// stand, and run() returns the text.
+// is ready and some wait is a deadlock. Rounds keep the warps in step, as a device does not: in other orders than the forward one
+// a warp also runs ahead, as far as it comes without the others. The first broken rule ends the block: its threads are abandoned
+// where they stand, and run() returns the text.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -65,6 +66,7 @@ class Block {
   static void run_thread(void* thread);
   void prepare(const Launch& launch, uint64_t number);
   void schedule();
+  bool run_round(unsigned first_warp, unsigned end_warp);  // false: no thread of these warps was ready
   void switch_to(Thread& thread);
   void on_return(Thread& thread);
   void note(std::string text);  // keeps the first text

@@ -19,6 +19,8 @@ namespace {
 
 constexpr size_t kAlignment = 256;         // of cudaMalloc
 constexpr int kFresh = 0xff;               // all bits set: NaN, or -1
+constexpr size_t kMostFilled =
+    size_t{1} << 30;  // of cudaMalloc: the host has pages for the written parts of larger ones alone
 constexpr size_t kMostKept = size_t{32} << 20;  // bytes that were freed and stay poisoned
 
 struct Registry {
@@ -59,6 +61,10 @@ std::deque<AllocationRef> surplus() {
     r.closed.pop_front();
   }
   return gone;
+}
+
+void fill_fresh(Kind kind, void* memory, size_t bytes) {
+  if (kind == Kind::pool || bytes <= kMostFilled) memset(memory, kFresh, bytes);
 }
 
 const char* described(const Allocation& block) {
@@ -112,7 +118,7 @@ AllocationRef take(Kind kind, int device, size_t bytes) {
   } else {
     got = posix_memalign(&pointer, kAlignment, bytes) == 0;
   }
-  if (got) memset(pointer, kFresh, bytes);
+  if (got) fill_fresh(kind, pointer, bytes);
   std::lock_guard<std::mutex> lock(r.mutex);
   if (!got) {
     (pinned ? r.pinned : r.used[device]) -= bytes;
@@ -208,7 +214,7 @@ void close_memory(const AllocationRef& block) {
   std::lock_guard<std::mutex> lock(r.mutex);
   block->usable = false;
   if (!block->foreign) {
-    memset(block->begin, kFresh, block->bytes);
+    fill_fresh(block->kind, block->begin, block->bytes);
     poison(block->begin, block->bytes);
   }
   gone = surplus();

@@ -37,7 +37,7 @@ struct Allocation {
 
 using AllocationRef = std::shared_ptr<Allocation>;
 
-// Null if the device has too little. Fresh bytes are all ones.
+// Null if the device has too little. Fresh bytes are all ones, but for those of more than 1 GiB.
 AllocationRef take(Kind kind, int device, size_t bytes);
 // From a pool: memory that this stream, or one that is done with it, gave back, or fresh memory. Not usable before
 // open_memory() is called in stream order.

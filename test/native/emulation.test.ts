@@ -116,6 +116,7 @@ if ("reason" in compiler) {
     test.each([
       ["missing-barrier", ["right", "wrong", "wrong"]], // forward order hides it
       ["missing-second-barrier", ["wrong", "wrong", "wrong"]],
+      ["missing-late-barrier", ["right", "wrong", "wrong"]], // only where a warp runs ahead
       ["between-blocks", ["right", "wrong", "wrong"]],
     ])("%s: the result depends on the order, or is wrong in all", (name, want) => {
       expect(programs.run("planted", "plain", [name], { SURPRISAL_EMULATION_THREADS: "1" }).lines).toEqual(want);

@@ -27,6 +27,17 @@ __global__ void missing_second_barrier_kernel(int* out) {
   out[threadIdx.x] = mine;
 }
 
+// The same long after the slower threads should have read: only where a warp runs ahead of the others have they not.
+__global__ void missing_late_barrier_kernel(int* out) {
+  SRP_SHARED(int, value, kThreads);
+  value[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  const bool last = threadIdx.x / 32 == kThreads / 32 - 1;
+  for (int step = 0; step < (last ? 60 : 40); ++step) __syncwarp();
+  if (last) value[0] = 1;  // BUG missing-late-barrier
+  out[threadIdx.x] = threadIdx.x + (last ? 0 : value[0]);
+}
+
 __global__ void missing_syncwarp_kernel(int* out) {
   SRP_SHARED(int, value, kThreads);
   value[threadIdx.x] = threadIdx.x;
@@ -147,8 +158,10 @@ __global__ void copy_over_read_kernel(int* out) {
   copy_row(rows, out);
   __pipeline_wait_prior(0);
   __syncthreads();
-  srp::ldmatrix_x4(words, &rows[(threadIdx.x + 32) % kThreads]);
+  srp::ldmatrix_x4(words, &rows[(threadIdx.x + kThreads - 32) % kThreads]);
   __pipeline_memcpy_async(&rows[threadIdx.x], out, sizeof(Row));  // BUG copy-over-read
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
 }
 
 __global__ void copy_left_kernel(int* out) {
@@ -177,6 +190,7 @@ struct Bug {
 static const Bug kBugs[] = {
     {"missing-barrier", missing_barrier_kernel, 1, 0},
     {"missing-second-barrier", missing_second_barrier_kernel, 1, 0},
+    {"missing-late-barrier", missing_late_barrier_kernel, 1, 0},
     {"missing-syncwarp", missing_syncwarp_kernel, 1, 0},
     {"divergent-barrier", divergent_barrier_kernel, 1, 0},
     {"two-barriers", two_barriers_kernel, 1, 0},
