@@ -47,6 +47,13 @@ function empty(): Int32Array {
   return tokens;
 }
 
+/** The last token has a tile to itself, and closes a span. */
+function oneMore(): Int32Array {
+  const tokens = scattered(5).slice(0, 20 * TILE + 1);
+  tokens.set([7, 8, 3, 3, 5], tokens.length - 5);
+  return tokens;
+}
+
 const RULES: SpanRules = { start: [[7, 8]], end: [[5]], unterminated: "keep" };
 const CASES: Readonly<Record<string, LongCase>> = {
   "a row of 257 tiles": { tokens: scattered(1), rules: RULES, least: 100 },
@@ -71,6 +78,7 @@ const CASES: Readonly<Record<string, LongCase>> = {
     rules: { ...RULES, includeEnd: "none" },
     least: 100,
   },
+  "a last tile of one token, which is a delimiter": { tokens: oneMore(), rules: RULES, least: 10 },
   "one delimiter in all, far from either end": { tokens: alone(), rules: RULES, least: 1 },
 };
 // Once for all backends.
@@ -82,6 +90,6 @@ eachBackend((backend) => {
   test.each(Object.entries(CASES))("%s", (name, { tokens, rules, least }) => {
     const wanted = WANTED.get(name)!;
     expect(wanted.length).toBeGreaterThanOrEqual(least);
-    expect(listed(findSpans(tokens, { shape: [1, LONG], ...rules, backend }))).toEqual(wanted);
+    expect(listed(findSpans(tokens, { shape: [1, tokens.length], ...rules, backend }))).toEqual(wanted);
   });
 });
