@@ -35,6 +35,8 @@ const resultsFile = at("test/mutants/results.json");
 const commit = await openTree();
 const kept = options.resume && existsSync(resultsFile) ? JSON.parse(readFileSync(resultsFile, "utf8")) : {};
 const results = { commit, seed, mutants: kept.seed === seed ? kept.mutants : {} };
+/** What the nearest tests of this commit do not notice: after an interruption that need not be seen again. */
+const putOff = new Set(kept.seed === seed && kept.commit === commit ? kept.putOff : []);
 const equivalent = new Set(json("test/mutants/equivalent.json").map(keyOf));
 
 /** Tests fail without a mistake. */
@@ -85,14 +87,20 @@ async function judge(mutant, origin, how) {
   const key = keyOf(mutant);
   const before = results.mutants[key];
   if (before && (before.verdict !== "survived" || before.commit === commit)) return before.verdict;
+  if (how === plantNear && putOff.has(key)) return undefined;
   const started = performance.now();
   const verdict = equivalent.has(key) ? "equivalent" : await judgeBy(how, mutant);
   const { path, line, operator, from, to, text, column, tests } = mutant;
   const seconds = ((performance.now() - started) / 1000).toFixed(0);
   const place = `${path}${line ? `:${line}` : ""}  ${from} → ${to || "(nothing)"}  (${seconds} s)`;
   console.error(`${(verdict ?? "put off").padEnd(10)} ${place}`);
-  if (verdict === undefined || verdict === "not judged") return verdict;
-  results.mutants[key] = { commit, origin, verdict, path, line, operator, from, to, text, column, tests };
+  if (verdict === "not judged") return verdict;
+  if (verdict === undefined) putOff.add(key);
+  else {
+    putOff.delete(key);
+    results.mutants[key] = { commit, origin, verdict, path, line, operator, from, to, text, column, tests };
+  }
+  results.putOff = [...putOff];
   writeFileSync(resultsFile, `${JSON.stringify(results, null, 2)}\n`);
   return verdict;
 }

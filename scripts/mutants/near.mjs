@@ -7,8 +7,8 @@ import { at, filesBelow, shown } from "../build/paths.mjs";
 const MOST = 10;
 
 /**
- * Test files whose paths begin with one of `first` or `others`, in two lists: those that are named as the file is or import it; and
- * those that name one of its exports or itself, or lie in a folder of the same path. Where there is none, those of `first`.
+ * Test files whose paths begin with one of `first` or `others`, in two lists: those that are named as the file is, import it, or
+ * name one of its exports or itself; and those that lie in a folder of the same path. Where there is none, those of `first`.
  */
 export function nearestTests(path, first, others) {
   const name = basename(path, ".ts");
@@ -19,9 +19,10 @@ export function nearestTests(path, first, others) {
   const imported = `${path.replace(/\.ts$/, "")}"`;
   const points = (file) => {
     const text = readFileSync(at(file), "utf8");
-    if (basename(file) === `${name}.test.ts` || first.includes(file.replace(/\.test\.ts$/, ""))) return 4;
-    if (text.includes(imported)) return 3;
-    if (speaks.test(text) || file.startsWith(`${folder}/`)) return 2;
+    if (basename(file) === `${name}.test.ts` || first.includes(file.replace(/\.test\.ts$/, ""))) return 5;
+    if (text.includes(imported)) return 4;
+    if (speaks.test(text)) return 3;
+    if (file.startsWith(`${folder}/`)) return 2;
     return first.some((place) => file.startsWith(place)) ? 1 : 0;
   };
   const found = testsAt([...first, ...others])
