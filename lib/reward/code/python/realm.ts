@@ -107,7 +107,11 @@ async function start(
   const text = (name: string): string => readFileSync(join(folder, name), "utf8");
   const lockText = JSON.stringify({ ...(JSON.parse(text("pyodide-lock.json")) as object), packages: {} });
   const files = [assetOf(join(folder, "pyodide.asm.wasm")), assetOf(join(folder, "python_stdlib.zip"))] as const;
-  const assets: Record<string, Asset | undefined> = { wasm: files[0], stdlib: files[1], snapshot: snapshot?.memory };
+  const assets = new Map([
+    ["wasm", files[0]],
+    ["stdlib", files[1]],
+    ["snapshot", snapshot?.memory],
+  ]);
   const context = createContext(Object.create(null) as object, { codeGeneration: { strings: false, wasm: true } });
   const evaluate = (source: string, filename: string): unknown =>
     new Script(source, { filename }).runInContext(context);
@@ -123,8 +127,8 @@ async function start(
             needView(bytes),
           ),
     encode: (text: unknown, bytes: unknown) => encoder.encodeInto(needText(text), needBytes(bytes)).written,
-    assetBytes: (name: unknown) => assets[needText(name)]!.length,
-    asset: (name: unknown, bytes: unknown) => readInto(needBytes(bytes), assets[needText(name)]!),
+    assetBytes: (name: unknown) => assets.get(needText(name))!.length,
+    asset: (name: unknown, bytes: unknown) => readInto(needBytes(bytes), assets.get(needText(name))!),
     ask: (request: unknown) => ask(needText(request)),
     ...limits,
   });
@@ -138,7 +142,7 @@ async function start(
     return [await begin(loader, create, lockText, snapshot !== undefined, HARNESS, SEAL), runtime];
   } finally {
     for (const { file } of files) closeSync(file);
-    for (const name of Object.keys(assets)) delete assets[name];
+    assets.clear();
   }
 }
 
