@@ -243,13 +243,6 @@ SRP_INLINE int64_t plain_registers(const LossTokens<F>& given, int64_t i, int64_
     const int64_t j = i + kHalf;
     const Mask kept_low = kMasked ? mask_of(row.mask + i) : Mask{},
                kept_high = kMasked ? mask_of(row.mask + j) : Mask{};
-    if (kMasked && !any(kept_low, kept_high)) {  // most often what is behind the last token of a row
-      put_halves(row.loss, i, F64{}, F64{}, past_cache);
-      put_halves(row.ratio, i, F64{}, F64{}, past_cache);
-      put_halves(row.grad, i, F64{}, F64{}, past_cache);
-      if (row.clipped) store_flags(row.clipped + i, Mask{}, Mask{});
-      continue;
-    }
     const F64 x_low = plain_log_ratio<kMasked>(row, kept_low, i);
     const F64 x_high = plain_log_ratio<kMasked>(row, kept_high, j);
     const F64 limit = splat(kExpWideLimit);
