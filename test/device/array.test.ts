@@ -77,6 +77,13 @@ eachDeviceBackend((backend) => {
     expect(facts(() => toDevice([1] as never, place))).toMatchObject({ code: "ERR_SURPRISAL_DTYPE", name: "array" });
   });
 
+  test("views of views count from the beginning of the memory, and a size may be 0", () => {
+    const whole = toDevice(Float32Array.of(0, 1, 2, 3, 4, 5), place);
+    const part = whole.view(2).view(1, 3);
+    expect([part.byteOffset, ...part.read()]).toEqual([12, 3, 4]);
+    expect(toDevice(new Float32Array(0), { ...place, shape: [0, 3] }).shape).toEqual([0, 3]);
+  });
+
   test("fractions are not cut off on the way to a device", () => {
     for (const dtype of ["int32", "int64", "uint8"] as const)
       expect(errorCode(() => toDevice(Float32Array.of(0.5), { ...place, dtype }))).toBe("ERR_SURPRISAL_DTYPE");

@@ -180,6 +180,16 @@ test("the deadline ends a call whatever the server does: never answer, answer a 
   }
 });
 
+test("a reward that is no finite number makes the request fail", async () => {
+  for (const reward of ["1e999", '"1"', "{}"]) {
+    const url = await serve((_, response) => response.end(`[${reward}]`));
+    expect(await failure(url, { retries: 0 })).toMatchObject({
+      code: "ERR_SURPRISAL_REMOTE",
+      message: expect.stringMatching(/rewards\[0\] is .*, expected a number/) as string,
+    });
+  }
+});
+
 test("a server that says when to come again is not asked before", async () => {
   let asked = 0;
   const url = await serve((_, response) => {

@@ -247,6 +247,13 @@ test("a member that goes on behind its declared end is refused", async () => {
   await expect(readTensors(declared)).rejects.toThrow(/x\.npy: its data is longer than declared/);
 });
 
+test("an array that ends within its first bytes is refused", async () => {
+  for (const length of [0, 5, 6, 7, 9]) {
+    writeFileSync(folder.at("short.npy"), Buffer.from("\x93NUMPY\x01\x00\x76\x00", "latin1").subarray(0, length));
+    await expect(readTensors(folder.at("short.npy"))).rejects.toMatchObject({ code: "ERR_SURPRISAL_FILE" });
+  }
+});
+
 test("a gzip bomb is read in bounded memory", async () => {
   // 256 MiB of one line from 256 KiB: longer than a record may be.
   const bomb = gzipSync(Buffer.alloc(256 * MIB, "x"));

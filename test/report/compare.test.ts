@@ -271,6 +271,14 @@ function readEvents(bytes: Uint8Array): { step: number; tag: string; value: numb
   return events;
 }
 
+test("numbers of an event file are as short as they can be", () => {
+  const steps = better.steps.map((one, i) => ({ ...one, step: 127 + i }));
+  const data = Buffer.from(tensorboardEvents(summarize(steps), { wallTime: 1 }));
+  // Field 2 is the step, field 5 what was measured.
+  expect(data.includes(Buffer.of(0x10, 127, 0x2a))).toBe(true);
+  expect(data.includes(Buffer.of(0x10, 128, 1, 0x2a))).toBe(true);
+});
+
 test("an event file holds each scalar of each step, with right checksums", () => {
   const summary = summarize(better.steps);
   const rows = scalarRows(summary);
