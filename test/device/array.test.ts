@@ -86,7 +86,9 @@ eachDeviceBackend((backend) => {
 
   test("fractions are not cut off on the way to a device", () => {
     for (const dtype of ["int32", "int64", "uint8"] as const)
-      expect(errorCode(() => toDevice(Float32Array.of(0.5), { ...place, dtype }))).toBe("ERR_SURPRISAL_DTYPE");
+      expect(() => toDevice(Float32Array.of(0.5), { ...place, dtype })).toThrow(
+        `dtype is "${dtype}", expected a type that a Float32Array converts to`,
+      );
   });
 
   test("takes tensors of other libraries, and the memory may change at once", () => {

@@ -44,6 +44,27 @@ eachBackend((backend) => {
     expect(one(y, 2, { form: "clip", clipLow: 0.2, clipHigh: 0.2 })).toMatchObject({ grad: -1, clipped: 0 });
   });
 
+  test.each(["row", "token"] as const)(
+    "gamma: an advantage of 0 per %s has the weight of a positive one",
+    (advantagesPer) => {
+      const shape = { shapePositive: 2, ratePositive: 3, shapeNegative: 3, rateNegative: 2 };
+      const weight = (A: number) =>
+        rowLoss({
+          shape: [1, 1],
+          logProbs: f64(-0.5),
+          oldLogProbs: f64(-1),
+          advantages: f64(A),
+          advantagesPer,
+          form: "gamma",
+          ...shape,
+          outputs: ["ratios"],
+          backend,
+        }).ratios[0];
+      expect(weight(0)).toBe(weight(1));
+      expect(weight(-1)).not.toBe(weight(1));
+    },
+  );
+
   test("an infinite weight of a row counts as NaN, whatever it would weigh, and leaves the others alone", () => {
     const rows = {
       shape: [3, 2],
