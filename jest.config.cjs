@@ -35,7 +35,7 @@ function configFor(distIsBuilt) {
     transformIgnorePatterns: ["/node_modules/(?!hyparquet(-writer)?/)"],
     testSequencer: "<rootDir>/test/support/longest-first.cjs",
     reporters: ["default", "<rootDir>/test/support/closing-line.cjs"],
-    // Modules run in a vm context, whose globals take 200 ns to look up; these come as parameters of each module.
+    // Modules run in a vm context, whose globals take long to look up; these come as parameters of each module.
     sandboxInjectedGlobals: [
       "Math",
       "Number",

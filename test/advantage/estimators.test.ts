@@ -28,6 +28,7 @@ import {
 import { groupColumnsOracle } from "../oracle/group-columns";
 import { eachBackend } from "../support/each-backend";
 import { rng } from "../support/rng";
+import { thrownBy } from "../support/thrown-by";
 
 // Float64 sums of up to a hundred terms in another order, and one division by a std.
 const F64 = { atol: 1e-12, rtol: 1e-11 };
@@ -273,12 +274,7 @@ eachBackend((backend) => {
         "ERR_SURPRISAL_RANGE",
       ],
     ] as const)("%s", (_, call, code) => {
-      let error: unknown;
-      try {
-        call();
-      } catch (caught) {
-        error = caught;
-      }
+      const error = thrownBy(call);
       expect(error).toBeInstanceOf(SurprisalError);
       expect((error as SurprisalError).code).toBe(code);
       expect([...rewards]).toEqual([1, 2, 3, 4]);

@@ -1,4 +1,5 @@
 import { klController, SurprisalError, updateKlController } from "surprisal";
+import { thrownBy } from "../support/thrown-by";
 
 const options = { target: 0.1, horizon: 1000 };
 
@@ -53,12 +54,7 @@ test.each([
   ],
   ["a NaN coefficient", () => klController(NaN), "coefficient"],
 ])("%s is refused by name", (_, call, name) => {
-  let error: unknown;
-  try {
-    call();
-  } catch (caught) {
-    error = caught;
-  }
+  const error = thrownBy(call);
   expect(error).toBeInstanceOf(SurprisalError);
   expect(error).toMatchObject({ code: "ERR_SURPRISAL_OPTION", details: { name } });
 });

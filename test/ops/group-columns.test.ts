@@ -3,6 +3,7 @@ import { selectBackend } from "../../lib/backend/select";
 import { groupColumnsOracle } from "../oracle/group-columns";
 import { eachBackend } from "../support/each-backend";
 import { rng } from "../support/rng";
+import { thrownBy } from "../support/thrown-by";
 
 // A handful of float64 terms in another order.
 const F64 = { atol: 1e-14, rtol: 1e-13 };
@@ -115,12 +116,7 @@ eachBackend((backend) => {
         "ERR_SURPRISAL_BUFFER",
       ],
     ] as const)("%s", (_, call, code) => {
-      let error: unknown;
-      try {
-        call();
-      } catch (caught) {
-        error = caught;
-      }
+      const error = thrownBy(call);
       expect(error).toBeInstanceOf(SurprisalError);
       expect((error as SurprisalError).code).toBe(code);
       expect([...values]).toEqual([1, 2, 3, 4]);

@@ -3,6 +3,7 @@ import { SurprisalError } from "../../lib";
 import { clippedObjective, type ClippedObjectiveOptions } from "../../lib/ops/loss";
 import { logRatio } from "../../lib/ops/ratio";
 import { eachBackend } from "../support/each-backend";
+import { thrownBy } from "../support/thrown-by";
 
 eachBackend((backend) => {
   const current = Float32Array.of(-1, -2, -3, -4);
@@ -171,12 +172,7 @@ eachBackend((backend) => {
       "out.ratios overlaps oldLogProbs",
     ],
   ] as const)("refuses %s", (_, call, code, text) => {
-    let error: unknown;
-    try {
-      call();
-    } catch (caught) {
-      error = caught;
-    }
+    const error = thrownBy(call);
     expect(error).toBeInstanceOf(SurprisalError);
     expect((error as SurprisalError).code).toBe(code);
     expect((error as SurprisalError).message).toContain(text);

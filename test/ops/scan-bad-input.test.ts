@@ -1,6 +1,7 @@
 // What the scans refuse, and that they leave every array as it was.
 import { discountedReturns, gae, SurprisalError, vtrace } from "../../lib";
 import { eachBackend } from "../support/each-backend";
+import { thrownBy } from "../support/thrown-by";
 
 eachBackend((backend) => {
   describe("refuses, writing nothing:", () => {
@@ -86,12 +87,7 @@ eachBackend((backend) => {
         "overlaps",
       ],
     ] as const)("%s", (_, call, code, text) => {
-      let error: unknown;
-      try {
-        call();
-      } catch (caught) {
-        error = caught;
-      }
+      const error = thrownBy(call);
       expect(error).toBeInstanceOf(SurprisalError);
       expect((error as SurprisalError).code).toBe(code);
       expect((error as SurprisalError).message).toContain(text);

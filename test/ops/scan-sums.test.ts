@@ -2,6 +2,7 @@ import { prefixSums, scoreNorms, SurprisalError, tailSums, vtrace } from "surpri
 import { prefixSumsOracle, scoreNormOracle, type SumRow, tailSumsOracle } from "../oracle/scan-sums";
 import { eachBackend } from "../support/each-backend";
 import { rng } from "../support/rng";
+import { thrownBy } from "../support/thrown-by";
 
 // Sums of a few dozen float64 terms in another order; float32 results: half an ulp and a little.
 const F64 = { atol: 1e-13, rtol: 1e-12 };
@@ -218,12 +219,7 @@ eachBackend((backend) => {
         "ERR_SURPRISAL_SHAPE",
       ],
     ] as const)("%s", (_, call, code) => {
-      let error: unknown;
-      try {
-        call();
-      } catch (caught) {
-        error = caught;
-      }
+      const error = thrownBy(call);
       expect(error).toBeInstanceOf(SurprisalError);
       expect((error as SurprisalError).code).toBe(code);
       expect([...values]).toEqual([1, 2, 3, 4]);

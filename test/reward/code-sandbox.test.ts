@@ -79,15 +79,19 @@ setInterval(() => process.stdout.write("."), 100);`;
     const tests = { language: "javascript", assertions: "assert.equal(f(1), 2)" } as const;
     expect(await built.codeReward(["const f = (x) => x + 1"], tests, { sandbox })).toMatchObject([{ reward: 1 }]);
     // One waits for the next program; the one that ran this may be ending.
-    const environments = processes((command) => command.includes('"outputBytes":543210')).flatMap((pid) => {
+    const environmentOf = (pid: number): string[][] => {
       try {
         return [readFileSync(`/proc/${pid}/environ`, "utf8").split("\0")];
       } catch {
         return [];
       }
-    });
+    };
+    let environments: string[][] = [];
+    while (environments.length === 0) {
+      await new Promise((turn) => setImmediate(turn));
+      environments = processes((command) => command.includes('"outputBytes":543210')).flatMap(environmentOf);
+    }
     await sandbox.dispose();
-    expect(environments).not.toEqual([]);
     // bubblewrap sets PWD.
     expect(environments.flat().filter((one) => one !== "" && !one.startsWith("PWD="))).toEqual([]);
   },

@@ -36,8 +36,8 @@ SRP_INLINE F64 exp_rest(F64 r) {
 constexpr double kExpSteps = 1;
 constexpr double kLn2High = 0.6931471803691238, kLn2Low = 1.9082149292705877e-10;
 SRP_INLINE F64 power_of_two(I64 k) { return (F64)(((U64)k << 52) + (uint64_t{1023} << 52)); }
-// exp(r) - 1 over r in [-ln2 / 2, ln2 / 2], relative error 4.1e-17. In pairs: a chain of ten terms would take as long as all else
-// of a token.
+// exp(r) - 1 over r in [-ln2 / 2, ln2 / 2], relative error 4.1e-17. In pairs: what follows would wait longer for a
+// chain of ten terms.
 SRP_INLINE F64 exp_rest(F64 r) {
   const F64 r2 = r * r;
   const F64 ninth = fma(splat(2.510038549551032e-08), r, splat(2.7620088445409746e-07));
