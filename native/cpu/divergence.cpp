@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <new>
+#include <utility>
 
 #include "backend.h"
 #include "level.h"
@@ -40,6 +41,8 @@ void fill(F* to, int64_t count, double value) {
   for (int64_t j = 0; j < count; ++j) store(to, j, value);
 }
 
+constexpr double kApart = 1e-3;  // rows whose divergence is smaller are close
+
 template <class F>
 class Row {
  public:
@@ -50,6 +53,7 @@ class Row {
     student_ = {student, ids, ids ? a.K : a.V};
     teacher_ = {teacher, ids, ids ? a.K : a.V};
     pooled_ = a.outside == SRP_OUTSIDE_POOLED;
+    if (whole() && (a.beta == 0 || a.beta == 1) && kernels() && add_kl(*kernels())) return;
     S_ = softmax(pooled_ ? LogitRow<F>{student, nullptr, a.V} : student_, a.temperature);
     T_ = softmax(pooled_ ? LogitRow<F>{teacher, nullptr, a.V} : teacher_, a.temperature);
     kind_ = row_kind(S_, T_);
@@ -65,7 +69,9 @@ class Row {
     fill(grad + a_.V, a_.student_stride - a_.V, 0);
     if (weight == 0 || kind_ == RowKind::kEmpty) return fill(grad, a_.V, 0);
     if (kind_ == RowKind::kNaN) return fill(grad, a_.V, NAN);
-    const double factor = weight / a_.temperature, log_S = S_.log_sum(), log_T = T_.log_sum();
+    const double factor = weight / a_.temperature;
+    if (apart_ && isfinite(factor)) return kl_gradient(grad, factor);
+    const double log_S = S_.log_sum(), log_T = T_.log_sum();
     const Kernels* const level = whole() && isfinite(end_.slope) ? kernels() : nullptr;
     if (level) return level->divergence.of<F>().gradient(level_row(), factor, end_.slope, grad);
     if (pooled_)
@@ -80,6 +86,7 @@ class Row {
 
  private:
   bool whole() const { return !student_.ids; }
+  bool reverse() const { return a_.beta == 1; }
 
   DivergenceRow<F> level_row() const {
     return {student_.logits,
@@ -88,6 +95,33 @@ class Row {
             {S_.max, S_.temperature, S_.log_sum()},
             {T_.max, T_.temperature, T_.log_sum()},
             a_.beta};
+  }
+
+  // The divergence in one walk over two rows that are not close. Returns false where they are, or where that walk says nothing of them.
+  bool add_kl(const Kernels& level) {
+    S_ = T_ = {0, -1, 0, a_.temperature};
+    DivergenceRow<F> row = level_row();
+    if (reverse()) std::swap(row.student, row.teacher);
+    KlSums sums;
+    if (!level.divergence.of<F>().kl(row, &sums)) return false;
+    const double value = sums.apart / sums.teacher + log(sums.student / sums.teacher);
+    if (!(value >= kApart)) return false;
+    S_ = {sums.student_max, -1, sums.student - 1, a_.temperature};
+    T_ = {sums.teacher_max, -1, sums.teacher - 1, a_.temperature};
+    if (reverse()) std::swap(S_, T_);
+    kind_ = RowKind::kPlain;
+    end_ = {value, 0, 0};
+    apart_ = true;
+    return true;
+  }
+
+  void kl_gradient(F* grad, double factor) const {
+    const DivergenceKernels<F>& level = kernels()->divergence.of<F>();
+    const double S = 1 + S_.rest, T = 1 + T_.rest;
+    if (reverse())
+      level.reverse_gradient(level_row(), factor / S, end_.value + log(S / T), grad);
+    else
+      level.forward_gradient(level_row(), factor / S, factor / T, grad);
   }
 
   void sum_terms() {
@@ -113,7 +147,7 @@ class Row {
 
   const srp_divergence_rows_args& a_;
   LogitRow<F> student_, teacher_;
-  bool pooled_;
+  bool pooled_, apart_ = false;
   Softmax S_, T_;
   RowKind kind_;
   RowEnd end_;

@@ -278,10 +278,23 @@ struct DivergenceRow {
   double beta;
 };
 
+// The maxima of both rows, their sums of exp((x - max) / temperature), and that of the teacher's times how far its exponent is above
+// the student's.
+struct KlSums {
+  double student_max, teacher_max, student, teacher, apart;
+};
+
 template <class T>
 struct DivergenceKernels {
   // Takes any row; a NaN or +infinity in it becomes its maximum, and the row then has no sum.
   void (*softmax)(const T* x, int64_t V, double temperature, Softmax* out);
+  // Of KL(teacher || student). Reads neither a maximum nor a log_sum of the row. Returns false where a row has no finite logit, or a NaN
+  // or +infinity, or where an id has a probability of the teacher alone.
+  bool (*kl)(const DivergenceRow<T>&, KlSums* out);
+  // grad = student_factor exp of the student's exponent - teacher_factor exp of the teacher's; `grad` may be the student.
+  void (*forward_gradient)(const DivergenceRow<T>&, double student_factor, double teacher_factor, T* grad);
+  // grad = factor exp of the student's exponent times how far it is above the teacher's, less `apart`; `grad` may be the student.
+  void (*reverse_gradient)(const DivergenceRow<T>&, double factor, double apart, T* grad);
   // The divergence and the sum of h.
   void (*sums)(const DivergenceRow<T>&, double* value, double* slope);
   // grad = factor (h - S slope), of finite sums; `grad` may be the student.

@@ -44,37 +44,52 @@ SRP_INLINE void each_outcome(const DivergenceRow<T>& row, const Visit& visit) {
 
 // The largest logit, and NaN where one is.
 template <class T>
-SRP_INLINE double max_logit(const T* x, int64_t V) {
-  const F64 low = splat(-static_cast<double>(INFINITY));
-  F64 high[2] = {low, low}, odd = {};
+static double max_logit(const T* x, int64_t V) {
+  const int64_t whole = V / kPair * kPair;
+  float max = whole > 0 ? block_max(x, whole) : -INFINITY;
+  for (int64_t i = whole; i < V && max == max; ++i) {
+    const float value = to_float(x[i]);
+    max = value <= max ? max : value;
+  }
+  return max;
+}
+static double max_logit(const double* x, int64_t V) {
+  F64 high = splat(-static_cast<double>(INFINITY)), odd = {};
   each_logits(x, 0, V, [&](WidePair pair) {
-    high[0] = pair.low > high[0] ? pair.low : high[0];
-    high[1] = pair.high > high[1] ? pair.high : high[1];
+    high = larger(pair.low, larger(pair.high, high));
     odd = pair.low == pair.low ? odd : pair.low;
     odd = pair.high == pair.high ? odd : pair.high;
   });
   double max = -INFINITY;
   for (int64_t lane = 0; lane < kHalf; ++lane) {
     if (odd[lane] != odd[lane]) return odd[lane];
-    max = high[0][lane] > max ? high[0][lane] : max;
-    max = high[1][lane] > max ? high[1][lane] : max;
+    max = high[lane] > max ? high[lane] : max;
   }
   return max;
+}
+
+// Whether one of the kPair logits at p is equal to the value, which is one of such logits.
+template <class T>
+SRP_INLINE bool pair_has(const T* p, double value) {
+  const Pair pair = load_pair(p);
+  const F32 wanted = splat(static_cast<float>(value));
+  return any((pair.a == wanted) | (pair.b == wanted));
+}
+SRP_INLINE bool pair_has(const double* p, double value) {
+  const F64 wanted = splat(value);
+  const I64 low = (load(p) == wanted) | (load(p + kHalf) == wanted);
+  return any((I32)(low | (load(p + kLanes) == wanted) | (load(p + kLanes + kHalf) == wanted)));
 }
 
 template <class T>
 static void softmax_row(const T* x, int64_t V, double temperature, Softmax* out) {
   *out = {max_logit(x, V), -1, 0, temperature};
   if (!(out->max > -INFINITY && out->max < INFINITY)) return;
-  const F64 max = splat(out->max), rate = splat(1 / temperature);
   int64_t first = 0;
-  for (;; first += kLanes) {
-    if (first + kLanes > V) break;
-    const WidePair pair = load_wide_pair(x + first);
-    if (any((I32)((pair.low == max) | (pair.high == max)))) break;
-  }
+  while (first + kPair <= V && !pair_has(x + first, out->max)) first += kPair;
   while (static_cast<double>(to_float(x[first])) != out->max) ++first;
   out->first = first;
+  const F64 max = splat(out->max), rate = splat(1 / temperature);
   F64 sums[2] = {};
   const auto add = [&](WidePair pair) {
     const Exponentials low = exponentials_flushed((pair.low - max) * rate);
@@ -211,11 +226,6 @@ static int64_t find_above(const T* x, int64_t from, int64_t to, double value) {
   int64_t i = from;
   while (i + kPair <= to && !pair_above(x + i, value)) i += kPair;
   return i;
-}
-
-template <class T>
-constexpr DivergenceKernels<T> divergence_kernels() {
-  return {softmax_row<T>, sum_divergence<T>, write_divergence<T>, find_above<T>};
 }
 
 }  // namespace srp::cpu::SRP_LEVEL

@@ -33,6 +33,7 @@
 #include "wide_pairs.h"
 #include "log_wide.h"
 #include "divergence.h"
+#include "divergence_kl.h"
 #include "correction.h"
 #if defined(SRP_LEVEL_SIMD128)
 #pragma clang attribute pop

@@ -51,12 +51,7 @@ SRP_INLINE Mask either(Mask a, Mask b) { return {a.bits | b.bits}; }
 SRP_INLINE Mask operator!(Mask a) { return {~a.bits}; }
 SRP_INLINE Mask mask_of(const uint8_t* p) { return {load_mask(p)}; }
 SRP_INLINE void count(I64* totals, Mask mask) { *totals -= mask.bits; }
-SRP_INLINE void store_flags(uint8_t* p, Mask low, Mask high) {
-  for (int64_t lane = 0; lane < kHalf; ++lane) {
-    p[lane] = static_cast<uint8_t>(low.bits[lane] & 1);
-    p[lane + kHalf] = static_cast<uint8_t>(high.bits[lane] & 1);
-  }
-}
+SRP_INLINE void store_flags(uint8_t* p, Mask low, Mask high) { store_bytes(p, narrow_bits(low.bits, high.bits) & 1); }
 SRP_INLINE F64 larger(F64 a, F64 b) { return a > b ? a : b; }  // b where either is NaN
 SRP_INLINE F64 smaller(F64 a, F64 b) { return a < b ? a : b; }  // b where either is NaN
 SRP_INLINE Mask less(F64 a, F64 b) { return {a < b}; }
@@ -68,6 +63,12 @@ SRP_INLINE Mask equal(F64 a, F64 b) { return {a == b}; }
 SRP_INLINE Mask unequal(F64 a, F64 b) { return {a != b}; }
 
 #endif
+
+// Whether none of kLanes bytes is set.
+SRP_INLINE bool none_set(const uint8_t* p) {
+  const uint8_t none[kLanes] = {};
+  return memcmp(p, none, sizeof none) == 0;
+}
 
 SRP_INLINE F64 absolute(F64 x) { return (F64)((I64)x & INT64_MAX); }
 

@@ -298,7 +298,8 @@ SRP_INLINE void scan_all(const ScanRows<F>& given, int64_t begin, int64_t end, b
     if (kValues && rows.lambdas_per_token) {
       scan_row<true>(rows, c, row_begin, row_end, bootstrap, &advantages, &returns);
     } else {
-      if (rows.lambdas) c = scan_constants(rows.gamma, rows.lambdas[b], rows.mask_mode);
+      // Without tokens there may be no values, whatever the lambdas are of.
+      if (rows.lambdas && !rows.lambdas_per_token) c = scan_constants(rows.gamma, rows.lambdas[b], rows.mask_mode);
       scan_row<false>(rows, c, row_begin, row_end, bootstrap, &advantages, &returns);
     }
     row_end = row_begin;

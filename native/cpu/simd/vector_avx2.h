@@ -62,6 +62,11 @@ SRP_INLINE I64 load_mask(const uint8_t* p) {
 SRP_INLINE I32 load_bytes(const uint8_t* p) {
   return (I32)_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
 }
+// The low half of each lane.
+SRP_INLINE I32 narrow_bits(I64 low, I64 high) {
+  const __m256 halves = _mm256_shuffle_ps((__m256)low, (__m256)high, 0x88);
+  return (I32)_mm256_permute4x64_epi64(_mm256_castps_si256(halves), 0xd8);
+}
 // Of lanes that are 0 ... 255.
 SRP_INLINE void store_bytes(uint8_t* p, I32 x) {
   const __m128i pairs = _mm_packs_epi32(_mm256_castsi256_si128((__m256i)x), _mm256_extracti128_si256((__m256i)x, 1));

@@ -19,6 +19,11 @@ SRP_INLINE F64 load_wide(const float* p) { return F64{p[0], p[1]}; }
 // Every bit of lane i where p[i] is not 0.
 SRP_INLINE I64 load_mask(const uint8_t* p) { return I64{p[0], p[1]} != 0; }
 SRP_INLINE I32 load_bytes(const uint8_t* p) { return I32{p[0], p[1], p[2], p[3]}; }
+// The low half of each lane.
+SRP_INLINE I32 narrow_bits(I64 low, I64 high) {
+  return I32{static_cast<int32_t>(low[0]), static_cast<int32_t>(low[1]), static_cast<int32_t>(high[0]),
+             static_cast<int32_t>(high[1])};
+}
 // Of lanes that are 0 ... 255.
 SRP_INLINE void store_bytes(uint8_t* p, I32 x) {
   for (int64_t lane = 0; lane < kLanes; ++lane) p[lane] = static_cast<uint8_t>(x[lane]);

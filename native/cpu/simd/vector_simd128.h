@@ -29,6 +29,8 @@ SRP_INLINE I64 load_mask(const uint8_t* p) { return I64{p[0], p[1]} != 0; }
 SRP_INLINE I32 load_bytes(const uint8_t* p) {
   return (I32)wasm_u32x4_extend_low_u16x8(wasm_u16x8_extend_low_u8x16(wasm_v128_load32_zero(p)));
 }
+// The low half of each lane.
+SRP_INLINE I32 narrow_bits(I64 low, I64 high) { return (I32)wasm_i32x4_shuffle((v128_t)low, (v128_t)high, 0, 2, 4, 6); }
 // Of lanes that are 0 ... 255.
 SRP_INLINE void store_bytes(uint8_t* p, I32 x) {
   const v128_t pairs = wasm_u16x8_narrow_i32x4((v128_t)x, (v128_t)x);

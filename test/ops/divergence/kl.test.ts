@@ -9,6 +9,34 @@ import { numbersOf, stored } from "./rows";
 const DTYPES = ["float32", "float16", "bfloat16"] as const;
 const SIDES = [0, 1] as const;
 
+/** ln of the probabilities. */
+function logsOf(x: Float32Array): Float64Array {
+  const most = x.reduce((a, b) => Math.max(a, b), -Infinity);
+  const total = x.reduce((sum, v) => sum + Math.exp(v - most), 0);
+  return Float64Array.from(x, (v) => v - most - Math.log(total));
+}
+
+/** KL(P ‖ Q) of two close rows: Σ P (d + exp(−d) − 1) with d = ln(P / Q), in which nothing cancels. */
+function excessOf(of: Float32Array, from: Float32Array): number {
+  const [p, q] = [logsOf(of), logsOf(from)];
+  return p.reduce((sum, log, j) => {
+    const d = log - q[j]!;
+    let series = 0;
+    for (let n = 14; n >= 2; --n) series = ((1 + series) * -d) / n;
+    return sum + Math.exp(log) * -d * series;
+  }, 0);
+}
+
+/** The gradient of a KL divergence over the vocabulary to the student's logits. */
+function slopesOf(student: Float32Array, teacher: Float32Array, beta: number, value: number): Float64Array {
+  const [s, t] = [logsOf(student), logsOf(teacher)];
+  return s.map((log, j) => {
+    const S = Math.exp(log);
+    if (beta === 0) return S - Math.exp(t[j]!);
+    return S === 0 ? 0 : S * (log - t[j]! - value);
+  });
+}
+
 eachBackend((backend) => {
   describe.each(DTYPES)("%s logits", (dtype) => {
     test.each(SIDES)("ids masked on one side, beta %d: infinite, and a gradient where there is one", (beta) => {
@@ -78,6 +106,48 @@ eachBackend((backend) => {
     expect(Math.abs(got - want)).toBeLessThanOrEqual(1e-14 + 1e-4 * want);
     expect(got).toBeGreaterThanOrEqual(0);
     expect(divergence(x, x.slice(), { shape: [1, V], beta, backend })).toEqual(Float64Array.of(0));
+  });
+
+  test.each(SIDES)("logits that rise along a row, first ids masked on one side or both, beta %d", (beta) => {
+    const V = 2600; // several blocks of ids on every backend
+    const rising = Float32Array.from(rng(7).normal(V, 0, 2), (v, j) => v + (60 * j) / V);
+    const falling = Float32Array.from(rng(8).normal(V, 0, 2), (v, j) => v + (60 * (V - j)) / V);
+    const wave = Float32Array.from(rng(9).normal(V, 0, 2), (v, j) => v + 20 * Math.sin(j / 300));
+    const masked = (row: Float32Array, count: number) => row.map((v, j) => (j < count ? -Infinity : v));
+    // What is masked on one side alone has a probability on the other: of that one KL is asked for that stays finite.
+    const pairs: [Float32Array, Float32Array][] = [
+      [rising, wave],
+      [wave, rising],
+      [falling, rising],
+      [masked(rising, 1100), masked(wave, 1100)],
+      [masked(wave, beta === 0 ? 0 : 1100), masked(rising, beta === 0 ? 1100 : 0)],
+      [masked(wave, beta === 0 ? 300 : 1400), masked(falling, beta === 0 ? 1400 : 300)],
+    ];
+    for (const [student, teacher] of pairs) {
+      const options = { shape: [1, V] as const, beta, backend };
+      const want = divergenceOracle(student, teacher, { beta });
+      const got = divergence(student, teacher, options)[0]!;
+      expect(Math.abs(got - want)).toBeLessThanOrEqual(1e-12 * want);
+      const slopes = divergenceBackward(Float64Array.from(student), Float64Array.from(teacher), Float64Array.of(1), {
+        ...options,
+        shape: [1, V],
+      });
+      const exact = slopesOf(student, teacher, beta, want);
+      exact.forEach((g, j) => expect(Math.abs(slopes[j]! - g)).toBeLessThanOrEqual(1e-12 * (1 + want)));
+    }
+  });
+
+  test.each(SIDES)("rows about as close as it takes to sum them otherwise, beta %d: 12 digits", (beta) => {
+    const V = 1500;
+    for (const step of [0.03, 0.04, 0.044, 0.045, 0.046, 0.05, 0.06]) {
+      const student = Float32Array.from(rng(10).normal(V, 0, 1));
+      const teacher = Float32Array.from(rng(11).normal(V, 0, step), (v, j) => student[j]! + v);
+      const want = excessOf(beta === 0 ? teacher : student, beta === 0 ? student : teacher);
+      const got = divergence(student, teacher, { shape: [1, V], beta, backend })[0]!;
+      expect(want).toBeGreaterThan(3e-4);
+      expect(want).toBeLessThan(3e-3);
+      expect(Math.abs(got - want)).toBeLessThanOrEqual(1e-12 * want + 1e-14);
+    }
   });
 
   test("temperatures at the ends of their range keep the numbers apart", () => {
