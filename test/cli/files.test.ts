@@ -188,6 +188,25 @@ test("entropy of logits is logprob's, at a temperature, with targets", async () 
   expect((await surprisal(["entropy", input, "--logits", "logit"])).stderr).toContain('did you mean "logits"?');
 });
 
+test("entropy of logits counts its rows over all dimensions but the last", async () => {
+  const input = folder.path("cube.npz");
+  await writeTensors(input, { logits: { dtype: "float32", shape: [2, 3, 4], data: new Float32Array(24) } });
+  expect(documentOf(await surprisal(["entropy", input, "--json"]))).toMatchObject({
+    rows: 6,
+    logits: { shape: [2, 3, 4] },
+    entropies: { count: 6 },
+  });
+});
+
+test("colours are for a terminal, unless NO_COLOR says otherwise", async () => {
+  const input = folder.file("colours.jsonl", jsonl(records(2, 2, 2)));
+  const said = async (isTTY: boolean, NO_COLOR: string) =>
+    (await surprisal(["report", input, "-o", folder.path("colours.html")], { isTTY, env: { NO_COLOR } })).stdout;
+  expect(await said(true, "")).toContain("\u001b[");
+  expect(await said(true, "1")).not.toContain("\u001b[");
+  expect(await said(false, "")).not.toContain("\u001b[");
+});
+
 test("reward judges by text, and puts rewards beside others where it is asked to", async () => {
   const lines = ["so \\boxed{4}", "so \\boxed{5}"].map((text) => ({
     group: "a",

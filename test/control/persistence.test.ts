@@ -217,6 +217,12 @@ test("files of version 1 load", () => {
   expect(loaded.rewards).toEqual({ count: 12, mean: NaN, m2: Infinity });
 });
 
+test.each([5, "", undefined, ["controllers.json"]])("the name of a file that is %p is refused", (given) => {
+  const wanted = /: path is .*, expected the name of a file, or null for none/;
+  expect(() => s.saveControllers(given as string, KINDS, fresh())).toThrow(wanted);
+  expect(() => s.loadControllers(given as string, KINDS)).toThrow(wanted);
+});
+
 test("files of maxent-grpo keep the logarithm that they have; without one it is that of tau", () => {
   const kinds = { weights: "maxent" } as const;
   const logOf = (log: object) =>

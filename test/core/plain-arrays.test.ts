@@ -244,6 +244,12 @@ describe("refused", () => {
       /^whiten: values\[1\] is "2", expected a number/,
     ],
     [
+      "an offset that no int32 holds",
+      () => run["gae"]!([1, 2], [1, 2], { gamma: 1, lambda: 1, offsets: [0, 2 ** 31] }),
+      "ERR_SURPRISAL_RANGE",
+      /^gae: offsets\[1\] is 2147483648, expected an int32/,
+    ],
+    [
       "something that is no flag",
       () => run["whiten"]!([1, 2], { mask: [1, null] }),
       "ERR_SURPRISAL_VALUE",

@@ -3,6 +3,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { fromIpcHandle, fromPointer } from "../../lib";
 import { distFile } from "../support/dist";
 
 const root = join(__dirname, "..", "..");
@@ -14,6 +15,25 @@ interface Answer {
   readonly value?: unknown;
   readonly error?: { readonly code: string; readonly message: string };
 }
+
+describe("refused before a device is looked for", () => {
+  const place = { dtype: "float32", shape: [2], backend: "emulated" } as const;
+
+  test.each([4096, "4096", undefined, 0n, -1n])("an address of %p", (pointer) => {
+    expect(() => fromPointer(pointer as bigint, place)).toThrow(
+      /^fromPointer: pointer is .*, expected an address, as a bigint/,
+    );
+  });
+
+  test.each([Array.from({ length: 64 }, () => 1), new Uint8Array(63), new Int8Array(64)])(
+    "a handle of %p",
+    (handle) => {
+      expect(() =>
+        fromIpcHandle({ handle: handle as Uint8Array, byteOffset: 0, dtype: "float32", shape: [2] }),
+      ).toThrow(/^fromIpcHandle: handle is .*, expected a Uint8Array of 64 bytes/);
+    },
+  );
+});
 
 (why ? describe.skip : describe)(`an array that two processes see${why}`, () => {
   const peers: ChildProcess[] = [];

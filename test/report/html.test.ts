@@ -101,6 +101,14 @@ test.each([
   expect(dataOf(page).steps).toHaveLength(report.steps.length);
 });
 
+test("facts are cut at 300 characters, titles of them at 80", () => {
+  const { steps } = wholeHostileReport();
+  const facts = { ["n".repeat(90)]: "v".repeat(301), whole: "w".repeat(300) };
+  const page = renderHtml({ title: "cut", facts, steps });
+  expect(page).toContain(`<dt>${"n".repeat(80)}…</dt><dd><bdi>${"v".repeat(300)}…</bdi></dd>`);
+  expect(page).toContain(`<bdi>${"w".repeat(300)}</bdi>`);
+});
+
 test("data come back as they went in, made visible", () => {
   const { pieces, steps } = dataOf(
     renderHtml({ steps: [step("s", { ids: [1, 2, 1], tokens: ["</script>", "\u202E&", "</script>"] })] }),

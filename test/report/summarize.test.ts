@@ -1,5 +1,12 @@
 import fc from "fast-check";
-import { type ReportRollout, type StepSummary, summarize, type WarningCode } from "surprisal/report";
+import {
+  type ReportRollout,
+  type ReportStep,
+  reportTables,
+  type StepSummary,
+  summarize,
+  type WarningCode,
+} from "surprisal/report";
 import { errorCode } from "../support/error-code";
 import { type Given, rollout, step } from "./made";
 
@@ -299,6 +306,13 @@ describe("bad input is named", () => {
     [[{ begin: 0.5, finish: 1 }]],
   ])("spans %j of two tokens", (spans) => {
     expect(errorCode(() => one({ ids: [1, 2], spans }))).toBe("ERR_SURPRISAL_RANGE");
+  });
+
+  test.each([
+    ["summarize", summarize],
+    ["reportTables", reportTables],
+  ])("steps that are none, by %s", (op, take) => {
+    expect(() => take({} as ReportStep[])).toThrow(new RegExp(`^${op}: steps is an object, expected `));
   });
 
   test("limits that are no numbers", () => {

@@ -17,6 +17,30 @@ test.each(PAIRS)(
   60_000,
 );
 
+test("the pairs that exact arithmetic decides, in this process", async () => {
+  const asked = await Promise.all(
+    PAIRS.map(async (pair) => ({
+      ...pair,
+      said: await compareMath("mathEqual", pair.answer, pair.wanted, { symbolic: false }),
+    })),
+  );
+  // The others are asked of a library, above.
+  const decided = asked.filter(({ said, equal }) => said === "equal" || !equal);
+  expect(decided.length).toBeGreaterThan(0.8 * PAIRS.length);
+  expect(decided.filter(({ said, equal }) => (said === "equal") !== equal)).toEqual([]);
+});
+
+test.each([
+  [String.raw`5 \pi m`, String.raw`5\pi\text{ m}`, "equal"],
+  [String.raw`5 \pi m`, String.raw`5\text{ m}`, "different"],
+  [String.raw`x \cdot x \cdot y`, "x^2 y", "equal"],
+  [String.raw`x^2 y \cdot x y^3`, "x^3 y^4", "equal"],
+  [String.raw`x^2 y \cdot x^{-2}`, "y", "equal"],
+  [String.raw`x^2 y \cdot x`, "x^5 y", "different"],
+])("%s against %s: %s", async (answer, wanted, comparison) => {
+  expect(await compareMath("mathEqual", answer, wanted, { symbolic: false })).toBe(comparison);
+});
+
 test("a percent is a hundredth, or by an option the number, too", async () => {
   expect(await built.mathEqual("50", String.raw`50\%`)).toBe(false);
   expect(await built.mathEqual("50", String.raw`50\%`, { percent: "either" })).toBe(true);
