@@ -46,7 +46,10 @@ srp_status partial_rows(const srp_logprob_partial_args& a) {
   });
 }
 
-// `at_targets` has room for K gradients: where the gradient overwrites the logits, those of the targets must be read first.
+// Of a row. Without gradients of their log-probs there are none, whatever K is.
+int64_t targets_read(const srp_logprob_backward_args& a) { return a.grad_log_probs ? a.K : 0; }
+
+// `at_targets` has room for as many gradients: where the gradient overwrites the logits, those of the targets must be read first.
 template <class T>
 void backward_row(const srp_logprob_backward_args& a, const LogitMap& map, int64_t n, double* at_targets,
                   bool past_cache) {
@@ -57,7 +60,7 @@ void backward_row(const srp_logprob_backward_args& a, const LogitMap& map, int64
   fill(grad + a.V, a.stride - a.V, 0);
   if (!(max < INFINITY)) return fill(grad, a.V, NAN);
 
-  const int64_t targets = a.grad_log_probs ? a.K : 0;
+  const int64_t targets = targets_read(a);
   const int32_t* const ids = a.targets + n * targets;
   double sum = 0;
   for (int64_t k = 0; k < targets; ++k) {
@@ -78,8 +81,10 @@ srp_status backward_rows(const srp_logprob_backward_args& a) {
   const LogitMap map = LogitMap::of(a);
   const bool past_cache = a.grad_logits != a.logits && leaves_cache(a.N * a.stride * int64_t{sizeof(T)});
   return parallel_rows(a.N, 2 * a.V * int64_t{sizeof(T)}, [&](int64_t begin, int64_t end) {
-    const std::unique_ptr<double[]> at_targets(new (std::nothrow) double[a.K]);
-    if (!at_targets) return fail(SRP_OUT_OF_MEMORY, "out of memory: %lld targets a row", static_cast<long long>(a.K));
+    const int64_t targets = targets_read(a);
+    const std::unique_ptr<double[]> at_targets(new (std::nothrow) double[static_cast<size_t>(targets)]);
+    if (!at_targets)
+      return fail(SRP_OUT_OF_MEMORY, "out of memory: %lld targets a row", static_cast<long long>(targets));
     for (int64_t n = begin; n < end; ++n) backward_row<T>(a, map, n, at_targets.get(), past_cache);
     return SRP_OK;
   });

@@ -311,8 +311,12 @@ describe("bad input is named", () => {
   test.each([
     ["summarize", summarize],
     ["reportTables", reportTables],
-  ])("steps that are none, by %s", (op, take) => {
-    expect(() => take({} as ReportStep[])).toThrow(new RegExp(`^${op}: steps is an object, expected `));
+  ])("by %s in its own name", (op, take) => {
+    const broken = step("s", { ids: [1] }, { ids: [1, 2], entropies: [0.5] });
+    expect(() => take([broken])).toThrow(
+      `${op}: steps[0].rollouts[1].entropies has 1 elements, expected 2, one a token`,
+    );
+    expect(() => take({} as ReportStep[])).toThrow(`${op}: steps is an object, expected `);
   });
 
   test("limits that are no numbers", () => {
