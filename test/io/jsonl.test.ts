@@ -1,7 +1,7 @@
 // JSON Lines as they come from other programs: broken, cut off, spread over lines, slow.
-import { writeFileSync } from "node:fs";
-import { gzipSync } from "node:zlib";
-import { readAllRollouts, readRollouts, type ReadProgress, type Rollout } from "../../lib/io";
+import { readFileSync, writeFileSync } from "node:fs";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { readAllRollouts, readRollouts, type ReadProgress, type Rollout, writeRollouts } from "../../lib/io";
 import { temporaryFolder } from "./folder";
 
 const folder = temporaryFolder();
@@ -53,6 +53,19 @@ test.each([
   expect(skipped.report).toMatchObject({ skipped: 1, lines: 3 });
   expect(skipped.report.warnings.filter(({ kind }) => kind === "skipped")).toMatchObject([{ line: 2 }]);
 });
+
+test.each(["plain.jsonl", "packed.jsonl.gz"])(
+  "%s: a line a rollout, also past what is gathered for one write",
+  async (name) => {
+    const many = Array.from({ length: 700 }, (_, i): Rollout => ({ text: `${i} ${"x".repeat(1000)}` }));
+    const report = await writeRollouts(folder.at(name), many);
+    expect(report.rollouts).toBe(700);
+    const raw = readFileSync(folder.at(name));
+    const text = (name.endsWith(".gz") ? gunzipSync(raw) : raw).toString("utf8").split("\n");
+    expect(text.pop()).toBe("");
+    expect(text.map((line) => (JSON.parse(line) as { text: string }).text)).toEqual(many.map(({ text: own }) => own));
+  },
+);
 
 test("a line that is no JSON, or no UTF-8, is an error in the middle", async () => {
   await expect(readAllRollouts(bytes('{"text":"a"}\n{"text":\n{"text":"b"}\n'))).rejects.toThrow(

@@ -80,6 +80,8 @@ const POLICY: readonly Case[] = [
   ["kl.logClamp", { kl: { coefficient: 1, logClamp: -1 }, ...reference }, OPTION],
   ["kl.valueClamp", { kl: { coefficient: 1, valueClamp: NaN }, ...reference }, OPTION],
   ["kl.importanceCorrected", { kl: { coefficient: 1, importanceCorrected: "yes" }, ...reference }, OPTION],
+  ["kl.logClamp", { kl: { coefficient: 1, importanceCorrected: true, logClamp: 0 }, ...reference }, OPTION],
+  ["kl.valueClamp", { kl: { coefficient: 1, importanceCorrected: true, valueClamp: 0 }, ...reference }, OPTION],
   ["entropies", { entropyBonus: { coefficient: 1 } }, OPTION],
   ["entropies", { entropyBonus: { coefficient: 1 }, entropies: f32(2) }, SHAPE],
   ["entropyBonus.coefficient", { entropyBonus: { coefficient: NaN }, ...entropies }, OPTION],

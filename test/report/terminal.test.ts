@@ -50,6 +50,16 @@ test.each([40, 60, 80, 200])("no line is longer than %i columns", (width) => {
   }
 });
 
+test.each([80, 100])("a long name leaves the meters at the end of %i columns", (width) => {
+  const long = step(
+    "long",
+    ...[0, 1].map((reward) => ({ group: `${reward} ${"name ".repeat(30)}`, reward, ids: [1], finishReason: "stop" })),
+  );
+  const rows = renderTerminal(summarize([long]), { width }).split("\n");
+  const full = rows.filter((line) => line.endsWith("█".repeat(8)));
+  expect(full.map(columns)).toEqual([width]);
+});
+
 test("colour adds escape sequences and changes nothing else", () => {
   const summary = summarize(steps);
   const coloured = renderTerminal(summary, { colour: true });
