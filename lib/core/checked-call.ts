@@ -145,31 +145,34 @@ function unknownField(op: string, of: string, object: object, name: string, { kn
   });
 }
 
-/** Puts the name in place i of an object into `last`. False: the object is a list, which as an option its function judges. */
-function learn(op: string, of: string, object: object, name: string, fields: Fields, nested: boolean, i: number) {
+/** Puts the name in place i of an object into `last`. */
+function learn(op: string, of: string, object: object, name: string, fields: Fields, i: number): void {
   const known = fields.known.get(name);
-  if (known !== undefined) {
-    fields.last[i] = name;
-    fields.lastFields[i] = known;
-    return true;
-  }
-  if (!isList(object)) unknownField(op, of, object, name, fields);
-  if (nested) return false;
-  throw optionError(op, of, object, WANTED.options);
+  if (known === undefined) unknownField(op, of, object, name, fields);
+  fields.last[i] = name;
+  fields.lastFields[i] = known;
+}
+
+/** A list in the place of an object: of options its function judges, but never writes into one as `out`. */
+function checkList(op: string, name: string, list: object, { known }: Fields): void {
+  if (name === "out") throw optionError(op, name, list, `an object with ${[...known.keys()].join(", ")}`);
 }
 
 function checkFields(op: string, of: string, object: object, fields: Fields, nested: boolean): void {
   const { last, lastFields } = fields;
   let i = 0;
   for (const name in object) {
-    if (name !== last[i] && !learn(op, of, object, name, fields, nested, i)) return;
+    if (name !== last[i]) learn(op, of, object, name, fields, i);
     const inner = lastFields[i++];
     if (inner === null || inner === undefined) continue;
     const value = (object as Record<string, unknown>)[name];
     if (inner === ARENA) {
       if (value !== undefined) asked = needArena(op, value);
-    } else if (typeof value === "object" && value !== null)
-      checkFields(op, nested ? `${of}.${name}` : name, value, inner, true);
+    } else if (typeof value === "object" && value !== null) {
+      // Before its names are asked for: a typed array has one an element.
+      if (isList(value)) checkList(op, name, value, inner);
+      else checkFields(op, nested ? `${of}.${name}` : name, value, inner, true);
+    }
   }
 }
 
@@ -182,17 +185,20 @@ function needFields(op: string, of: string, object: object, { known }: Fields): 
 function checkBatches(op: string, name: string, batches: readonly unknown[], fields: Fields): void {
   batches.forEach((batch, i) => {
     const own = `${name}[${i}]`;
-    if (typeof batch !== "object" || batch === null) throw optionError(op, own, batch, WANTED.batch);
+    if (typeof batch !== "object" || batch === null || isList(batch)) throw optionError(op, own, batch, WANTED.batch);
     checkFields(op, own, batch, fields, false);
   });
 }
 
 function checkArgument(op: string, { name, optional, kind, fields }: Argument, value: unknown): void {
   if (typeof value === "object" && value !== null) {
-    if (kind === "options" || kind === "batch") return checkFields(op, name, value, fields, false);
-    if (kind === "object" && !isList(value)) return needFields(op, name, value, fields);
-    if (kind === "list" && Array.isArray(value)) return;
-    if (kind === "batches" && Array.isArray(value)) return checkBatches(op, name, value, fields);
+    if (isList(value)) {
+      if (kind === "list" && Array.isArray(value)) return;
+      if (kind === "batches" && Array.isArray(value)) return checkBatches(op, name, value, fields);
+    } else {
+      if (kind === "options" || kind === "batch") return checkFields(op, name, value, fields, false);
+      if (kind === "object") return needFields(op, name, value, fields);
+    }
   } else if (
     (kind === "text" && typeof value === "string") ||
     (kind === "function" && typeof value === "function") ||

@@ -158,6 +158,32 @@ describe("an unknown name is refused, and the nearest is named", () => {
     expect(refusal(call).message).toMatch(message);
   });
 
+  test.each<[string, () => unknown, RegExp]>([
+    [
+      "one array for several outputs",
+      () => gae(four, four, any({ ...rows, gamma: 1, lambda: 1, out: new Float32Array(4) })),
+      /^gae: out is Float32Array, expected an object with advantages, returns$/,
+    ],
+    [
+      "an empty one",
+      () => logprob(four, ids, any({ ...rows, out: [] })),
+      /^logprob: out is \[\], expected an object with .*logProbs.*entropies/,
+    ],
+    ["options", () => whiten(four, any([])), /^whiten: options is \[\], expected an object of options$/],
+    [
+      "a batch",
+      () => policyLoss("ppo", any(four), { clip: 0.2 }),
+      /^policyLoss: batch is Float32Array, expected an obj/,
+    ],
+    [
+      "a batch of a list",
+      () => advantagePipeline(any([four]), pipeline),
+      /^advantagePipeline: batches\[0\] is Float32Array, expected an object of arrays$/,
+    ],
+  ])("an array in the place of an object: %s", (_, call, message) => {
+    expect(refusal(call).message).toMatch(message);
+  });
+
   test("in each batch of a list, with its place", () => {
     const call = () => advantagePipeline(any([{ shape: [4, 1], rewards: four, rewrds: four }]), pipeline);
     expect(refusal(call).message).toMatch(/^advantagePipeline: batches\[0\] has "rewrds".*"rewards"\?$/);
