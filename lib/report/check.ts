@@ -1,5 +1,5 @@
 // Refuses what cannot be drawn, naming the rollout.
-import { rangeError, SurprisalError } from "../core/errors";
+import { optionError, rangeError, SurprisalError } from "../core/errors";
 import { PER_TOKEN, tokenCount, wrongLength } from "../io/record";
 import type { ReportRollout, ReportStep } from "./model";
 
@@ -32,6 +32,9 @@ function checkRollout(op: string, name: string, rollout: ReportRollout): void {
 }
 
 export function checkSteps(op: string, steps: readonly ReportStep[], name = "steps"): void {
-  for (const [s, { rollouts }] of steps.entries())
-    for (const [r, rollout] of rollouts.entries()) checkRollout(op, `${name}[${s}].rollouts[${r}]`, rollout);
+  for (const [s, step] of steps.entries()) {
+    const rollouts: unknown = (step as ReportStep | null | undefined)?.rollouts;
+    if (!Array.isArray(rollouts)) throw optionError(op, `${name}[${s}].rollouts`, rollouts, "an array of rollouts");
+    for (const [r, rollout] of step.rollouts.entries()) checkRollout(op, `${name}[${s}].rollouts[${r}]`, rollout);
+  }
 }

@@ -316,6 +316,10 @@ describe("bad input is named", () => {
     expect(() => take([broken])).toThrow(
       `${op}: steps[0].rollouts[1].entropies has 1 elements, expected 2, one a token`,
     );
+    for (const none of [{ label: "s" }, null, { rollouts: {} }])
+      expect(() => take([step("s"), none as unknown as ReportStep])).toThrow(
+        new RegExp(`^${op}: steps\\[1\\]\\.rollouts is .*, expected an array of rollouts$`),
+      );
     expect(() => take({} as ReportStep[])).toThrow(`${op}: steps is an object, expected `);
   });
 
