@@ -18,7 +18,7 @@ export async function openTree() {
   symlinkSync(at("node_modules"), join(tree, "node_modules"));
   // What a deletion leaves without use is still a program.
   writeIn("tsconfig.lib.json", readIn("tsconfig.lib.json").replace(/("noUnused\w+": )true/g, "$1false"));
-  const { status, output } = await rebuild(["dist", "addon", "emulated", "mpi"]);
+  const { status, output } = await rebuild(["dist", "addon", "emulated", "wasm", "mpi"]);
   if (status !== 0) throw new Error(`the copy in build-mutants/tree does not build:\n${output}`);
   return commit;
 }
