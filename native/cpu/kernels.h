@@ -289,7 +289,7 @@ struct DivergenceKernels {
   // Takes any row; a NaN or +infinity in it becomes its maximum, and the row then has no sum.
   void (*softmax)(const T* x, int64_t V, double temperature, Softmax* out);
   // Of KL(teacher || student). Reads neither a maximum nor a log_sum of the row. Returns false where a row has no finite logit, or a NaN
-  // or +infinity, or where an id has a probability of the teacher alone.
+  // or +infinity, where an id has a probability of the teacher alone, and where exponents are beyond float64.
   bool (*kl)(const DivergenceRow<T>&, KlSums* out);
   // grad = student_factor exp of the student's exponent - teacher_factor exp of the teacher's; `grad` may be the student.
   void (*forward_gradient)(const DivergenceRow<T>&, double student_factor, double teacher_factor, T* grad);

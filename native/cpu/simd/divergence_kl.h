@@ -43,23 +43,26 @@ SRP_INLINE I64 add_kl(F64 s, F64 t, KlLanes* sums) {
   return lost;
 }
 
-// Sums against maxima that lie higher: -infinity before there was a finite logit.
-SRP_INLINE void raise(KlLanes* sums, const DivergenceSide& student, const DivergenceSide& teacher, double student_max,
-                      double teacher_max) {
-  const auto exponent = [](const DivergenceSide& side, double max) {
-    return side.max == max ? 0 : (side.max - max) / side.temperature;
-  };
-  const double s = exponent(student, student_max), t = exponent(teacher, teacher_max);
-  if (s - s != 0 || t - t != 0) {
-    sums->apart = F64{};  // of no probability of one of them
-  } else {
-    sums->apart = (sums->apart + splat(t - s) * sums->teacher) * splat(::exp(t));
-  }
-  sums->student *= splat(::exp(s));
-  sums->teacher *= splat(::exp(t));
+// The exponent of a side's maximum against one that may lie higher.
+SRP_INLINE double exponent_below(const DivergenceSide& side, double max) {
+  return side.max == max ? 0 : (side.max - max) / side.temperature;
 }
 
-// Returns false where a row has no finite logit, or a NaN or +infinity, or where an id has a probability of the teacher alone.
+// Sums against maxima that lie higher: -infinity before there was a finite logit. Returns false where exponents are beyond float64.
+SRP_INLINE bool raise(KlLanes* sums, const DivergenceSide& student, const DivergenceSide& teacher, double student_max,
+                      double teacher_max) {
+  const double s = exponent_below(student, student_max), t = exponent_below(teacher, teacher_max);
+  const bool students = s > -INFINITY, teachers = t > -INFINITY;
+  if ((student.max > -INFINITY && !students) || (teacher.max > -INFINITY && !teachers)) return false;
+  const F64 both = (sums->apart + splat(t - s) * sums->teacher) * splat(::exp(t));
+  sums->apart = students && teachers ? both : F64{};  // nothing yet where one of them has no probability
+  sums->student *= splat(::exp(s));
+  sums->teacher *= splat(::exp(t));
+  return true;
+}
+
+// Returns false where a row has no finite logit, or a NaN or +infinity, where an id has a probability of the teacher alone, and where
+// exponents are beyond float64.
 template <class T>
 static bool kl_sums(const DivergenceRow<T>& given, KlSums* out) {
   DivergenceSide student_side = given.student_side, teacher_side = given.teacher_side;
@@ -76,7 +79,7 @@ static bool kl_sums(const DivergenceRow<T>& given, KlSums* out) {
     if (s_max > student_side.max || t_max > teacher_side.max) {
       const double student_max = s_max > student_side.max ? s_max : student_side.max;
       const double teacher_max = t_max > teacher_side.max ? t_max : teacher_side.max;
-      raise(&totals, student_side, teacher_side, student_max, teacher_max);
+      if (!raise(&totals, student_side, teacher_side, student_max, teacher_max)) return false;
       student_side.max = student_max;
       teacher_side.max = teacher_max;
     }
@@ -117,7 +120,8 @@ static void forward_gradient(const DivergenceRow<T>& row, double student_factor,
 
 template <class T>
 static void reverse_gradient(const DivergenceRow<T>& row, double student_factor, double apart, T* grad) {
-  const F64 factor = splat(student_factor), mean = splat(apart), least = splat(kLeastExponent);
+  // Of ids that are masked on both sides a difference that is a number, times 0.
+  const F64 factor = splat(student_factor), mean = splat(apart), least = splat(-1e300);
   write_gradient(row, grad, [&](F64 s, F64 t) {
     return factor * exp_flushed(s) * (larger(s, least) - larger(t, least) - mean) + F64{};
   });

@@ -137,6 +137,35 @@ eachBackend((backend) => {
     }
   });
 
+  test.each(SIDES)("a last id far above all others on one side, beta %d: the others keep their distance", (beta) => {
+    const V = 2600;
+    const plain = Float32Array.from(rng(12).normal(V, 0, 2));
+    const high = Float32Array.from(rng(13).normal(V, 0, 2));
+    high[V - 1] = 1500; // exp of the distance is 0 in float64
+    // KL(P ‖ Q) in logarithms, of the one that stays near its definition: P is the row without the high id.
+    const [student, teacher] = beta === 0 ? [high, plain] : [plain, high];
+    const [p, q] = [logsOf(plain), logsOf(high)];
+    const want = p.reduce((sum, log, j) => sum + Math.exp(log) * (log - q[j]!), 0);
+    const options = { shape: [1, V] as const, beta, backend };
+    expect(divergence(student, teacher, options)[0]! / want).toBeCloseTo(1, 12);
+    const wide = [student, teacher].map((row) => Float64Array.from(row)) as [Float64Array, Float64Array];
+    const slopes = divergenceBackward(...wide, Float64Array.of(1), options);
+    const exact = slopesOf(student, teacher, beta, want);
+    exact.forEach((g, j) => expect(Math.abs(slopes[j]! - g)).toBeLessThanOrEqual(1e-12 * (1 + want)));
+    expect(divergence(...wide, options)[0]! / want).toBeCloseTo(1, 12);
+  });
+
+  test.each(SIDES)("logits whose distance no float64 holds, beta %d: infinite, or of one id alone", (beta) => {
+    const V = 1100;
+    const plain = new Float64Array(V).fill(-1.5e308);
+    const high = plain.slice();
+    high[V - 1] = 1.5e308;
+    const [student, teacher] = beta === 0 ? [high, plain] : [plain, high];
+    const options = { shape: [1, V] as const, beta, backend };
+    expect(divergence(student, teacher, options)[0]).toBe(Infinity);
+    expect(divergence(teacher, student, options)[0]).toBeCloseTo(Math.log(V), 12);
+  });
+
   test.each(SIDES)("rows about as close as it takes to sum them otherwise, beta %d: 12 digits", (beta) => {
     const V = 1500;
     for (const step of [0.03, 0.04, 0.044, 0.045, 0.046, 0.05, 0.06]) {
