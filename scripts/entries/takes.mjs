@@ -1,4 +1,4 @@
-// What a function takes, in the words that lib/core/checked-call.ts reads, from its type.
+// What a function takes, in the words that lib/core/takes.ts reads, from its type.
 import ts from "typescript";
 
 /** Arguments that are options: their fields are known, and no others are taken. Other objects may have more than is read. */

@@ -185,19 +185,25 @@ SRP_INLINE F64 lane_gradient(const Outcome& o, double beta, F64 factor, F64 slop
   return factor * (term.slope - student * slope) + F64{};  // +0 of a masked id
 }
 
-template <int kKind, class T>
-SRP_INLINE void write_divergence_of(const DivergenceRow<T>& row, double factor_of_row, double slope_of_row, T* grad) {
-  const LogProbMap student = log_prob_map(row.student_side), teacher = log_prob_map(row.teacher_side);
-  const F64 factor = splat(factor_of_row), slope = splat(slope_of_row);
+// gradient(student, teacher) of each id's logits.
+template <class T, class Gradient>
+SRP_INLINE void write_gradient(const DivergenceRow<T>& row, T* grad, const Gradient& gradient) {
   each_outcome(row, [&](WidePair s, WidePair t, int64_t i) {
-    const Outcome low = outcome_of(log_prob_of(student, s.low), log_prob_of(teacher, t.low));
-    const Outcome high = outcome_of(log_prob_of(student, s.high), log_prob_of(teacher, t.high));
-    const WidePair out = {lane_gradient<kKind>(low, row.beta, factor, slope),
-                          lane_gradient<kKind>(high, row.beta, factor, slope)};
+    const WidePair out = {gradient(s.low, t.low), gradient(s.high, t.high)};
     if (__builtin_expect(i + kLanes <= row.V, 1)) return store_rounded(grad + i, out);
     T last[kLanes];
     store_rounded(last, out);
     for (int64_t k = 0; i + k < row.V; ++k) grad[i + k] = last[k];
+  });
+}
+
+template <int kKind, class T>
+SRP_INLINE void write_divergence_of(const DivergenceRow<T>& row, double factor_of_row, double slope_of_row, T* grad) {
+  const LogProbMap student = log_prob_map(row.student_side), teacher = log_prob_map(row.teacher_side);
+  const F64 factor = splat(factor_of_row), slope = splat(slope_of_row);
+  write_gradient(row, grad, [&](F64 s, F64 t) {
+    const Outcome outcome = outcome_of(log_prob_of(student, s), log_prob_of(teacher, t));
+    return lane_gradient<kKind>(outcome, row.beta, factor, slope);
   });
 }
 

@@ -97,33 +97,24 @@ static bool kl_sums(const DivergenceRow<T>& given, KlSums* out) {
   return student_side.max > -INFINITY && teacher_side.max > -INFINITY && !any((I32)lost);
 }
 
-// gradient(s, t) of each id's exponents.
-template <class T, class Gradient>
-SRP_INLINE void write_gradient(const DivergenceRow<T>& row, T* grad, const Gradient& gradient) {
+template <class T>
+static void forward_gradient(const DivergenceRow<T>& row, double student_factor, double teacher_factor, T* grad) {
   const ExponentMap student = exponent_map(row.student_side), teacher = exponent_map(row.teacher_side);
-  const auto half = [&](F64 s, F64 t) { return gradient(exponent_of(student, s), exponent_of(teacher, t)); };
-  each_outcome(row, [&](WidePair s, WidePair t, int64_t i) {
-    const WidePair out = {half(s.low, t.low), half(s.high, t.high)};
-    if (__builtin_expect(i + kLanes <= row.V, 1)) return store_rounded(grad + i, out);
-    T last[kLanes];
-    store_rounded(last, out);
-    for (int64_t k = 0; i + k < row.V; ++k) grad[i + k] = last[k];
+  const F64 of_student = splat(student_factor), of_teacher = splat(teacher_factor);
+  write_gradient(row, grad, [&](F64 s, F64 t) {
+    const F64 of_t = of_teacher * exp_flushed(exponent_of(teacher, t));
+    return fma(of_student, exp_flushed(exponent_of(student, s)), F64{} - of_t);
   });
 }
 
 template <class T>
-static void forward_gradient(const DivergenceRow<T>& row, double student_factor, double teacher_factor, T* grad) {
-  const F64 of_student = splat(student_factor), of_teacher = splat(teacher_factor);
-  write_gradient(row, grad,
-                 [&](F64 s, F64 t) { return fma(of_student, exp_flushed(s), F64{} - of_teacher * exp_flushed(t)); });
-}
-
-template <class T>
 static void reverse_gradient(const DivergenceRow<T>& row, double student_factor, double apart, T* grad) {
+  const ExponentMap student = exponent_map(row.student_side), teacher = exponent_map(row.teacher_side);
   // Of ids that are masked on both sides a difference that is a number, times 0.
   const F64 factor = splat(student_factor), mean = splat(apart), least = splat(-1e300);
   write_gradient(row, grad, [&](F64 s, F64 t) {
-    return factor * exp_flushed(s) * (larger(s, least) - larger(t, least) - mean) + F64{};
+    const F64 own = exponent_of(student, s), other = exponent_of(teacher, t);
+    return factor * exp_flushed(own) * (larger(own, least) - larger(other, least) - mean) + F64{};
   });
 }
 
