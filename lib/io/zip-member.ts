@@ -28,12 +28,13 @@ async function beginOf(site: ZipSite, source: ByteSource, { name, offset, packed
 async function* inflated(packed: ByteReader): AsyncGenerator<Uint8Array> {
   const steps = new ZlibSteps(createInflateRaw());
   try {
-    for (let left = packed.size; left > 0 && !steps.error;) {
+    for (let left = packed.size; left > 0 && !steps.error && !steps.over;) {
       const piece = new Uint8Array(Math.min(PIECE, left));
       await packed.fill(piece);
       left -= piece.length;
       yield* steps.push(piece);
     }
+    if (steps.over) throw new Error("there are bytes behind its end");
     yield* steps.end();
     if (steps.error) throw steps.error;
   } finally {

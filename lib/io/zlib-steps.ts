@@ -8,6 +8,7 @@ export class ZlibSteps {
   readonly #stream: Transform;
   #out: Uint8Array[] = [];
   #error: Error | undefined;
+  #over = false;
   /** Ends the wait for the current step. */
   #done: () => void = () => undefined;
 
@@ -20,12 +21,26 @@ export class ZlibSteps {
       // A write that fails is never called back.
       this.#done();
     });
-    stream.on("end", () => this.#done());
+    stream.on("end", () => {
+      this.#over = true;
+      // Nor is a write that has bytes behind the end of the compressed data.
+      this.#done();
+    });
+  }
+
+  /** The compressed data has come to its end. Before `end`: there were bytes behind it, which are passed over. */
+  get over(): boolean {
+    return this.#over;
   }
 
   /** What went wrong inside; what was made before has been given. */
   get error(): Error | undefined {
     return this.#error;
+  }
+
+  /** Nothing more is taken: a stream calls nobody back then. */
+  get #stopped(): boolean {
+    return this.#over || this.#error !== undefined;
   }
 
   #step(start: (done: () => void) => void): Promise<void> {
@@ -41,9 +56,9 @@ export class ZlibSteps {
     return out;
   }
 
-  /** Everything that these bytes lead to. Ends early where `error` is set. */
+  /** Everything that these bytes lead to. Ends early where `error` or `over` is set. */
   async *push(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-    for (let at = 0; at < bytes.length && !this.#error; at += STEP) {
+    for (let at = 0; at < bytes.length && !this.#stopped; at += STEP) {
       await this.#step((done) => this.#stream.write(bytes.subarray(at, at + STEP), done));
       yield* this.#take();
     }
@@ -51,7 +66,7 @@ export class ZlibSteps {
 
   /** The rest. */
   async *end(): AsyncGenerator<Uint8Array> {
-    if (!this.#error) await this.#step(() => this.#stream.end());
+    if (!this.#stopped) await this.#step(() => this.#stream.end());
     yield* this.#take();
   }
 

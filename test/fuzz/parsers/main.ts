@@ -103,6 +103,14 @@ function keep(name: string, file: Buffer): void {
   writeFileSync(join(folderOf(name), createHash("sha256").update(file).digest("hex").slice(0, 12)), file);
 }
 
+let ended = false;
+// A promise that nothing will settle keeps no process alive.
+process.on("exit", () => {
+  if (ended || process.exitCode) return;
+  console.error("a read never ended: nothing was left that it could wait for");
+  process.exitCode = 1;
+});
+
 async function main(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "surprisal-parsers-"));
   const targets = Object.entries(await makeTargets(folder)).filter(([name]) => name.includes(options.only));
@@ -137,6 +145,7 @@ async function main(): Promise<void> {
     // Between turns, so that what is pending ends.
     await new Promise((next) => setImmediate(next));
   }
+  ended = true;
   const maxRss = process.resourceUsage().maxRSS * 1024;
   console.log(JSON.stringify({ done, blocks: blocks.all, kept, maxRss, found }));
   blocks.close();
