@@ -27,22 +27,36 @@ __device__ __forceinline__ CarryMap forgetting() { return {0, 0, 0, 0, CarryMap:
 __device__ __forceinline__ Carry apply(const CarryMap& map, const Carry& carry) {
   if (map.kind == CarryMap::kKeeps) return carry;
   if (map.kind == CarryMap::kForgets) return {map.value, map.constant};
-  return {map.value, map.constant + map.of_value * carry.value + map.of_sum * carry.sum};
+  return {map.value, fma(map.of_sum, carry.sum, fma(map.of_value, carry.value, map.constant))};
 }
 
 // `first` is the one behind, to the right.
 __device__ __forceinline__ CarryMap then(const CarryMap& first, const CarryMap& second) {
   if (second.kind == CarryMap::kKeeps) return first;
   if (second.kind == CarryMap::kForgets || first.kind == CarryMap::kKeeps) return second;
-  const double constant = second.constant + second.of_value * first.value + second.of_sum * first.constant;
+  const double constant = fma(second.of_sum, first.constant, fma(second.of_value, first.value, second.constant));
   if (first.kind == CarryMap::kForgets) return {second.value, constant, 0, 0, CarryMap::kForgets};
   return {second.value, constant, second.of_sum * first.of_value, second.of_sum * first.of_sum, CarryMap::kAffine};
 }
 
+// The same of a `first` that does not forget and a `second` that is affine, in selections rather than branches.
+__device__ __forceinline__ CarryMap then_step(const CarryMap& first, const CarryMap& second) {
+  const bool keeps = first.kind == CarryMap::kKeeps;
+  const double constant = fma(second.of_sum, first.constant, fma(second.of_value, first.value, second.constant));
+  return {second.value, keeps ? second.constant : constant, keeps ? second.of_value : second.of_sum * first.of_value,
+          keeps ? second.of_sum : second.of_sum * first.of_sum, CarryMap::kAffine};
+}
+
+// From the lane `distance` on, and from lane `from`, of each `kLanes` lanes of a warp.
+template <int kLanes>
 __device__ __forceinline__ CarryMap shuffled_down(const CarryMap& map, int distance) {
-  return {__shfl_down_sync(kFullWarp, map.value, distance), __shfl_down_sync(kFullWarp, map.constant, distance),
-          __shfl_down_sync(kFullWarp, map.of_value, distance), __shfl_down_sync(kFullWarp, map.of_sum, distance),
-          __shfl_down_sync(kFullWarp, map.kind, distance)};
+  const auto moved = [&](auto x) { return __shfl_down_sync(kFullWarp, x, distance, kLanes); };
+  return {moved(map.value), moved(map.constant), moved(map.of_value), moved(map.of_sum), moved(map.kind)};
+}
+template <int kLanes>
+__device__ __forceinline__ CarryMap shuffled(const CarryMap& map, int from) {
+  const auto moved = [&](auto x) { return __shfl_sync(kFullWarp, x, from, kLanes); };
+  return {moved(map.value), moved(map.constant), moved(map.of_value), moved(map.of_sum), moved(map.kind)};
 }
 
 // ---- the map of token i: what step() of shared/scan.h does to its carry
@@ -162,45 +176,27 @@ __device__ __forceinline__ void set_row(Args& a, int64_t row, int64_t begin) {
   if (a.lambdas_per_token) a.lambdas = static_cast<const F*>(a.lambdas) + begin;
 }
 
-// ---- the arrays of a scan, for the code that moves them
+// ---- the arrays of a scan, for the code that moves them: each input that is always there, with the output that takes its place in
+// shared memory. A step reads all its inputs before it writes over them, but for the values of gae, which its returns replace last.
 
 template <class Visit>
-__device__ __forceinline__ void each_input(srp_scan_gae_args& a, const Visit& visit) {
-  visit(a.rewards);
-  visit(a.values);
-  visit(a.gammas);
+__device__ __forceinline__ void each_pair(srp_scan_gae_args& a, const Visit& visit) {
+  visit(a.rewards, a.advantages);
+  visit(a.values, a.returns);
 }
 template <class Visit>
-__device__ __forceinline__ void each_input(srp_scan_returns_args& a, const Visit& visit) {
-  visit(a.rewards);
-  visit(a.gammas);
+__device__ __forceinline__ void each_pair(srp_scan_returns_args& a, const Visit& visit) {
+  visit(a.rewards, a.returns);
 }
 template <class Visit>
-__device__ __forceinline__ void each_input(srp_scan_vtrace_args& a, const Visit& visit) {
-  visit(a.rewards);
-  visit(a.values);
-  visit(a.weights);
-  visit(a.gammas);
-}
-template <class Visit>
-__device__ __forceinline__ void each_output(srp_scan_gae_args& a, const Visit& visit) {
-  visit(a.advantages);
-  visit(a.returns);
-}
-template <class Visit>
-__device__ __forceinline__ void each_output(srp_scan_returns_args& a, const Visit& visit) {
-  visit(a.returns);
-}
-template <class Visit>
-__device__ __forceinline__ void each_output(srp_scan_vtrace_args& a, const Visit& visit) {
-  visit(a.targets);
-  visit(a.advantages);
-  visit(a.accumulated);
+__device__ __forceinline__ void each_pair(srp_scan_vtrace_args& a, const Visit& visit) {
+  visit(a.rewards, a.targets);
+  visit(a.values, a.advantages);
+  visit(a.weights, a.accumulated);
 }
 
-// Float arrays that a tile needs room for at most.
-constexpr int arrays_of(const srp_scan_gae_args*) { return 5; }
-constexpr int arrays_of(const srp_scan_returns_args*) { return 3; }
-constexpr int arrays_of(const srp_scan_vtrace_args*) { return 7; }
+SRP_HD constexpr int pairs_of(const srp_scan_gae_args*) { return 2; }
+SRP_HD constexpr int pairs_of(const srp_scan_returns_args*) { return 1; }
+SRP_HD constexpr int pairs_of(const srp_scan_vtrace_args*) { return 3; }
 
 }  // namespace srp::cuda

@@ -2,13 +2,18 @@
 // so is the order in which maps are composed: no bit depends on which threads scan what, on the other rows, or on masked tokens behind
 // the row.
 //
-//   run     15 tokens, 5 in a row of at most 160: a lane, one after the other (odd, so that a warp's lanes meet 32 banks of shared memory)
-//   tile    32 runs, 480 or 160 tokens: a warp, by a fixed tree
-//   strip   16 tiles, 7680 tokens: tile after tile, from the carry into the strip; their maps compose to the strip's
-//   row     strip after strip
+//   run      15 tokens: a lane, one after the other (odd, so that a warp's lanes meet 32 banks of shared memory)
+//   tile     32 runs, 480 tokens: a warp, by a fixed tree
+//   strip    16 tiles, 7680 tokens: tile after tile, from the carry into the strip; their maps compose to the strip's
+//   section  32 strips: the maps of the strips behind one compose, strip after strip, and take the carry into the section to it
+//   row      section after section
 //
-// A tile is read once, into shared memory, with neighbouring lanes at neighbouring tokens, and written the same way: 16 bytes at a time
-// where the arrays are aligned there. Tiles are visited in descending addresses.
+// A row of at most 144 tokens is one tile of 16 runs of 9: half a warp.
+//
+// A tile is read into shared memory, 16 bytes at a time from the last boundary of 16 bytes before it, so that where its tokens lie
+// there follows their address; what lies beside it in these pieces is of other rows and is not looked at. Outputs replace inputs and
+// leave the same way. There are two places for a tile: while one is scanned, the next is on its way to the other. Tiles are visited
+// in descending addresses.
 #pragma once
 #include "ptx.cuh"
 #include "scan_maps.cuh"
@@ -16,169 +21,316 @@
 
 namespace srp::cuda {
 
-constexpr int kRun = 15, kShortRun = 5;
-template <int kTokens>
-constexpr int kTileOf = kWarp * kTokens;
-constexpr int kTilesOfStrip = 16;
-constexpr int64_t kStripTokens = int64_t{kTileOf<kRun>} * kTilesOfStrip;
+constexpr int kRun = 15, kShortRun = 9;
+constexpr int kHalfWarp = kWarp / 2;
+constexpr int kTileTokens = kWarp * kRun, kShortTokens = kHalfWarp * kShortRun;
+constexpr int kTilesOfStrip = 16, kStripsOfSection = kWarp;
+constexpr int64_t kStripTokens = int64_t{kTileTokens} * kTilesOfStrip;
 constexpr int kMostWarps = 4;
 
 SRP_HD int64_t strips_of(int64_t tokens) { return (tokens + kStripTokens - 1) / kStripTokens; }
+SRP_HD int64_t sections_of(int64_t strips) { return (strips + kStripsOfSection - 1) / kStripsOfSection; }
 
-SRP_HD bool is_short(const Range& row) { return row.end - row.begin <= kTileOf<kShortRun>; }
+SRP_HD bool is_short(const Range& row) { return row.end - row.begin <= kShortTokens; }
 
-// Bytes of a warp's tile in shared memory. The mask lies behind the numbers.
+template <class Scan>
+struct NumberOf;
+template <template <class> class Scan, class F>
+struct NumberOf<Scan<F>> {
+  using Type = F;
+};
+
+// Bytes of a tile's place in shared memory: its numbers, those of `a` that are there, and the mask behind them.
 template <class F, class Args>
-constexpr int tile_bytes() {
-  return kTileOf<kRun> * (arrays_of(static_cast<const Args*>(nullptr)) * static_cast<int>(sizeof(F)) + 1);
+SRP_HD int place_bytes(const Args& a, int tokens) {
+  const int arrays = pairs_of(static_cast<const Args*>(nullptr)) + (a.gammas ? 1 : 0);
+  return arrays * (tokens * static_cast<int>(sizeof(F)) + 16) + (a.mask ? tokens + 16 : 0);
 }
 
-// A tile of a warp: `a` with its arrays in shared memory, where token i of the tile is element i.
-template <class Scan, class F, int kOwnRun>
-class Tile {
+// Bytes of a warp: two places for its tiles. Two half warps' short tiles take no more.
+template <class F, class Args>
+SRP_HD int warp_bytes(const Args& a) {
+  return 2 * place_bytes<F>(a, kTileTokens);
+}
+static_assert(2 * (kShortTokens + 16) <= kTileTokens);
+
+__device__ __forceinline__ int bytes_past_16(const void* p) {
+  return static_cast<int>(reinterpret_cast<uintptr_t>(p) % 16);
+}
+
+// The tiles of `kLanes` lanes, one after the other. They are read in the order in which they were asked for. All lanes of the warp
+// call each function.
+template <class Scan, int kLanes, int kOwnRun, int kGroup>
+class Tiles {
  public:
+  using F = typename NumberOf<Scan>::Type;
   using Args = typename Scan::Args;
-  static constexpr int kTokens = kTileOf<kOwnRun>;
+  static constexpr int kTokens = kLanes * kOwnRun;
+  static_assert(kOwnRun % kGroup == 0);
 
-  __device__ Tile(const Args& whole, int64_t row, unsigned char* memory) : whole_(whole), row_(row), memory_(memory) {}
+  // `memory`: of the warp.
+  __device__ Tiles(const Args& whole, unsigned char* memory)
+      : whole_(whole), bytes_(place_bytes<F>(whole, kTokens)), memory_(memory + part() * bytes_) {}
 
-  // Reads tokens [begin, begin + count) and returns the map of the tile: of its runs before the lane's own, in the order of
-  // the scan, in `before`.
-  __device__ CarryMap read(int64_t begin, int count, CarryMap& before) {
+  // Sends for tokens [begin, begin + count).
+  __device__ void ask(int64_t begin, int count) {
+    __syncwarp();  // what the lanes read there is read
+    unsigned char* at = memory_ + asked_ * kWarp / kLanes * bytes_;
+    asked_ ^= 1;
+    Args inputs = whole_;
+    each_pair(inputs, [&](const void*& array, void*&) {
+      fetch(at, static_cast<const F*>(array), begin, count);
+      at += kArrayBytes;
+    });
+    if (whole_.gammas) {
+      fetch(at, static_cast<const F*>(whole_.gammas), begin, count);
+      at += kArrayBytes;
+    }
+    if (whole_.mask) fetch(at, whole_.mask, begin, count);
+    __pipeline_commit();
+  }
+  // In place of ask(), where there is nothing to send for yet.
+  __device__ void ask_nothing() { __pipeline_commit(); }
+
+  // Waits for the tile asked for before the last one (or nothing) and returns its map: of its runs before the lane's own, in the
+  // order of the scan, in `before`.
+  __device__ CarryMap read(int64_t row, int64_t begin, int count, CarryMap& before) {
     begin_ = begin;
     count_ = count;
+    place_ = memory_ + read_ * kWarp / kLanes * bytes_;
+    read_ ^= 1;
     tile_ = whole_;
-    set_row<F>(tile_, row_, begin_);
-    F* free = reinterpret_cast<F*>(memory_);
-    each_input(tile_, [&](const void*& array) {
-      if (array) fetch(free, static_cast<const F*>(array) + begin_);
-      if (array) array = free;
-      free += kTokens;
+    set_row<F>(tile_, row, begin);
+    unsigned char* at = place_;
+    each_pair(tile_, [&](const void*& input, void*& output) {
+      output = at + bytes_past_16(static_cast<const F*>(input) + begin);
+      input = output;
+      at += kArrayBytes;
     });
-    each_output(tile_, [&](void*& array) {
-      if (array) array = free;
-      free += kTokens;
-    });
-    if (whole_.mask) {
-      uint8_t* const mask = reinterpret_cast<uint8_t*>(free);
-      fetch(mask, whole_.mask + begin_);
-      tile_.mask = mask;
+    if (whole_.gammas) {
+      tile_.gammas = at + bytes_past_16(static_cast<const F*>(whole_.gammas) + begin);
+      at += kArrayBytes;
     }
-    __pipeline_commit();
-    __pipeline_wait_prior(0);
+    mask_ = at + bytes_past_16(whole_.mask + begin);
+    if (whole_.mask) tile_.mask = mask_;
+    __pipeline_wait_prior(1);
     __syncwarp();
-    CarryMap mine = is_plain(whole_) ? map_of_run(plain(tile_)) : map_of_any_run(tile_);
+    CarryMap mine = is_plain(whole_) ? map_of_run() : map_of_any_run();
     SRP_UNROLL
-    for (int distance = 1; distance < kWarp; distance *= 2) {
-      const CarryMap behind = shuffled_down(mine, distance);
-      if (lane() + distance < kWarp) mine = then(behind, mine);
+    for (int distance = 1; distance < kLanes; distance *= 2) {
+      const CarryMap behind = shuffled_down<kLanes>(mine, distance);
+      if (lane() + distance < kLanes) mine = then(behind, mine);
     }
-    before = shuffled_down(mine, 1);
-    if (lane() == kWarp - 1) before = keeping();
-    return {__shfl_sync(kFullWarp, mine.value, 0), __shfl_sync(kFullWarp, mine.constant, 0),
-            __shfl_sync(kFullWarp, mine.of_value, 0), __shfl_sync(kFullWarp, mine.of_sum, 0),
-            __shfl_sync(kFullWarp, mine.kind, 0)};
+    before = shuffled_down<kLanes>(mine, 1);
+    if (lane() == kLanes - 1) before = keeping();
+    return shuffled<kLanes>(mine, 0);
   }
 
   // Writes the outputs of the tile that was read, from the carry into it.
-  __device__ void write(const Carry& carry, const CarryMap& before) {
-    Scan scan(whole_, row_);
+  __device__ void write(int64_t row, const Carry& carry, const CarryMap& before) {
+    Scan scan(whole_, row);
     go_on(scan, apply(before, carry));
     if (is_plain(whole_))
-      step_run(scan, plain(tile_));
+      step_run(scan);
     else
-      step_any_run(scan, tile_);
+      step_any_run(scan);
     __syncwarp();
     Args targets = whole_;
-    const F* free = reinterpret_cast<const F*>(memory_);
-    each_input(targets, [&](const void*&) { free += kTokens; });
-    each_output(targets, [&](void*& array) {
-      if (array) put(static_cast<F*>(array) + begin_, free);
-      free += kTokens;
+    const unsigned char* at = place_;
+    each_pair(targets, [&](const void*& input, void*& output) {
+      const F* const from = reinterpret_cast<const F*>(at + bytes_past_16(static_cast<const F*>(input) + begin_));
+      if (output) put(static_cast<F*>(output) + begin_, from);
+      at += kArrayBytes;
     });
-    __syncwarp();  // the next tile overwrites this one
   }
 
  private:
-  static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % kWarp; }
+  static constexpr int kArrayBytes = kTokens * static_cast<int>(sizeof(F)) + 16;
+  static constexpr int kGroups = kOwnRun / kGroup;
+
+  static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % kLanes; }
+  static __device__ __forceinline__ int part() { return static_cast<int>(threadIdx.x) % kWarp / kLanes; }
   __device__ __forceinline__ int first() const { return lane() * kOwnRun; }
   __device__ __forceinline__ int last() const { return (first() + kOwnRun < count_ ? first() + kOwnRun : count_) - 1; }
 
-  // Of plain arguments, which are given by value, the compiler knows what is constant; for the others the code is kept short.
-  __device__ __forceinline__ CarryMap map_of_run(const Args a) const {
-    CarryMap mine = keeping();
-    for (int i = last(); i >= first(); --i) mine = then(mine, token_map<F>(a, i));
-    return mine;
+  // Plain arguments: a group of tokens at a time is in registers, those behind the tile as if masked. Of arguments that are given by
+  // value the compiler knows what is constant.
+  struct Held {
+    F numbers[pairs_of(static_cast<const Args*>(nullptr))][kGroup];
+    uint8_t kept[kGroup];
+  };
+  __device__ __forceinline__ Args held() {
+    Args a = plain(tile_);
+    int array = 0;
+    each_pair(a, [&](const void*& input, void*& output) {
+      output = held_.numbers[array++];
+      input = output;
+    });
+    a.mask = held_.kept;
+    return a;
   }
-  __device__ __forceinline__ void step_run(Scan& scan, const Args a) const {
-    for (int i = last(); i >= first(); --i) scan.step(a, i);
+  __device__ __forceinline__ void hold(int group) {
+    const int from = first() + group * kGroup;
+    int array = 0;
+    each_pair(tile_, [&](const void*& input, void*&) {
+      SRP_UNROLL
+      for (int i = 0; i < kGroup; ++i) held_.numbers[array][i] = static_cast<const F*>(input)[from + i];
+      ++array;
+    });
+    SRP_UNROLL
+    for (int i = 0; i < kGroup; ++i) held_.kept[i] = from + i < count_;
+    if (whole_.mask) {
+      SRP_UNROLL
+      for (int i = 0; i < kGroup; ++i) held_.kept[i] = held_.kept[i] & (mask_[from + i] != 0);
+    }
   }
-  __device__ __forceinline__ CarryMap map_of_any_run(const Args& a) const {
+  __device__ __forceinline__ void release(int group) {
+    const int from = first() + group * kGroup;
+    int array = 0;
+    each_pair(tile_, [&](const void*&, void*& output) {
+      SRP_UNROLL
+      for (int i = 0; i < kGroup; ++i) static_cast<F*>(output)[from + i] = held_.numbers[array][i];
+      ++array;
+    });
+  }
+  __device__ __forceinline__ CarryMap map_of_run() {
     CarryMap mine = keeping();
     SRP_KEEP_ROLLED
-    for (int i = last(); i >= first(); --i) mine = then(mine, token_map<F>(a, i));
+    for (int group = kGroups - 1; group >= 0; --group) {
+      hold(group);
+      SRP_UNROLL
+      for (int i = kGroup - 1; i >= 0; --i)
+        if (held_.kept[i]) mine = then_step(mine, token_map<F>(held(), i));
+    }
     return mine;
   }
-  __device__ __forceinline__ void step_any_run(Scan& scan, const Args& a) const {
+  __device__ __forceinline__ void step_run(Scan& scan) {
     SRP_KEEP_ROLLED
-    for (int i = last(); i >= first(); --i) scan.step(a, i);
+    for (int group = kGroups - 1; group >= 0; --group) {
+      if (kGroups > 1) hold(group);  // a single one is held since its map was made
+      SRP_UNROLL
+      for (int i = kGroup - 1; i >= 0; --i) scan.step(held(), i);
+      release(group);
+    }
   }
 
-  // 16 bytes at a time, where that is allowed.
-  template <class V>
-  __device__ __forceinline__ bool moves_vectors(const V* array) const {
-    return count_ == kTokens && aligned16(array);
-  }
-  template <class V>
-  __device__ __forceinline__ void fetch(V* to, const V* from) const {
-    constexpr int kEach = 16 / static_cast<int>(sizeof(V));
-    if (moves_vectors(from)) {
-      for (int i = lane() * kEach; i < kTokens; i += kWarp * kEach) __pipeline_memcpy_async(to + i, from + i, 16);
-      return;
-    }
+  // All others: short code.
+  __device__ __forceinline__ CarryMap map_of_any_run() const {
+    CarryMap mine = keeping();
     SRP_KEEP_ROLLED
-    for (int i = lane(); i < count_; i += kWarp) to[i] = from[i];
+    for (int i = last(); i >= first(); --i) mine = then(mine, token_map<F>(tile_, i));
+    return mine;
   }
+  __device__ __forceinline__ void step_any_run(Scan& scan) const {
+    SRP_KEEP_ROLLED
+    for (int i = last(); i >= first(); --i) scan.step(tile_, i);
+  }
+
+  // The pieces of 16 bytes that have tokens of the tile; where one of them is not all in the array, the tokens alone.
+  template <class V>
+  __device__ __forceinline__ void fetch(unsigned char* place, const V* array, int64_t begin, int count) const {
+    constexpr int kEach = 16 / static_cast<int>(sizeof(V));
+    const int shift = bytes_past_16(array + begin) / static_cast<int>(sizeof(V));
+    const int end = count > 0 ? shift + count : 0;
+    const int64_t low = begin - shift;
+    const V* const from = array + low;
+    V* const to = reinterpret_cast<V*>(place);
+    if (low >= 0 && low + (end + kEach - 1) / kEach * kEach <= whole_.n) {
+      SRP_KEEP_ROLLED
+      for (int i = lane() * kEach; i < end; i += kLanes * kEach) __pipeline_memcpy_async(to + i, from + i, 16);
+    } else {
+      SRP_KEEP_ROLLED
+      for (int i = shift + lane(); i < end; i += kLanes) to[i] = from[i];
+    }
+  }
+  // The pieces that are all tokens of the tile, and what is left on either side.
   __device__ __forceinline__ void put(F* to, const F* from) const {
     constexpr int kEach = 16 / static_cast<int>(sizeof(F));
-    if (moves_vectors(to)) {
-      for (int i = lane() * kEach; i < kTokens; i += kWarp * kEach)
-        *reinterpret_cast<uint4*>(to + i) = *reinterpret_cast<const uint4*>(from + i);
+    const int past = bytes_past_16(to);
+    if (past != bytes_past_16(from)) {
+      SRP_KEEP_ROLLED
+      for (int i = lane(); i < count_; i += kLanes) to[i] = from[i];
       return;
     }
+    const int left = past == 0 ? 0 : (16 - past) / static_cast<int>(sizeof(F));
+    const int head = left < count_ ? left : count_;
+    const int tail = head + (count_ - head) / kEach * kEach;
     SRP_KEEP_ROLLED
-    for (int i = lane(); i < count_; i += kWarp) to[i] = from[i];
+    for (int i = head + lane() * kEach; i < tail; i += kLanes * kEach)
+      __stcs(reinterpret_cast<uint4*>(to + i), *reinterpret_cast<const uint4*>(from + i));
+    const int i = lane() < kEach ? lane() : tail + lane() - kEach;
+    if (i < (lane() < kEach ? head : count_)) to[i] = from[i];
   }
 
   const Args& whole_;
-  const int64_t row_;
+  const int bytes_;
   unsigned char* const memory_;
+  int asked_ = 0, read_ = 0;
+  unsigned char* place_ = nullptr;
+  const uint8_t* mask_ = nullptr;  // in shared memory, if there is one
   Args tile_;
+  Held held_;
   int64_t begin_ = 0;
   int count_ = 0;
 };
 
-// The map of tokens [begin, end), a strip, where it is `needed`; with kWrite also its outputs, from the carry into it. `kTogether`: the
-// warps of the block take a tile each at a time, and all its threads call it; else this warp has the strip for itself.
-template <bool kTogether, bool kWrite, class Scan, class F, int kOwnRun>
-__device__ CarryMap scan_strip(Tile<Scan, F, kOwnRun>& tile, int64_t begin, int64_t end, Carry carry, bool needed) {
-  constexpr int kTokens = kTileOf<kOwnRun>;
+template <class Scan>
+using LongTiles = Tiles<Scan, kWarp, kRun, 5>;
+template <class Scan>
+using ShortTiles = Tiles<Scan, kHalfWarp, kShortRun, 3>;
+
+// Who scans a strip: this warp alone, or the warps of the block together, a tile each at a time. Then all threads of the block call.
+template <bool kTogether>
+struct Workers {
+  static __device__ __forceinline__ int own() { return kTogether ? static_cast<int>(threadIdx.x) / kWarp : 0; }
+  static __device__ __forceinline__ int all() { return kTogether ? static_cast<int>(blockDim.x) / kWarp : 1; }
+};
+
+// Tokens [begin, end), a strip.
+struct Strip {
+  int64_t row, begin, end;
+};
+
+__device__ __forceinline__ int tiles_of(const Strip& strip) {
+  return static_cast<int>((strip.end - strip.begin + kTileTokens - 1) / kTileTokens);
+}
+// How many tokens tile k of a strip has.
+__device__ __forceinline__ int tokens_of(const Strip& strip, int k) {
+  if (k < 0) return 0;
+  const int64_t left = strip.end - strip.begin - int64_t{k} * kTileTokens;
+  return left < kTileTokens ? static_cast<int>(left) : kTileTokens;
+}
+
+// Sends for the first tile of a strip that this warp takes.
+template <bool kTogether, class Scan>
+__device__ __forceinline__ void ask_strip(LongTiles<Scan>& tiles, const Strip& strip) {
+  const int k = tiles_of(strip) - 1 - Workers<kTogether>::own();
+  tiles.ask(strip.begin + int64_t{k} * kTileTokens, tokens_of(strip, k));
+}
+
+// The map of a strip whose first tile is asked for, where the map is `needed`; with kWrite also its outputs, from the carry into it. Sends for
+// the first tile of the strip before it where `goes_on`.
+template <bool kTogether, bool kWrite, class Scan>
+__device__ __forceinline__ CarryMap scan_strip(LongTiles<Scan>& tiles, const Strip& strip, Carry carry, bool needed,
+                                               bool goes_on) {
   SRP_SHARED(CarryMap, maps, kMostWarps);
-  const int worker = kTogether ? static_cast<int>(threadIdx.x) / kWarp : 0;
-  const int workers = kTogether ? static_cast<int>(blockDim.x) / kWarp : 1;
-  CarryMap strip = keeping();
-  const int tiles = static_cast<int>((end - begin + kTokens - 1) / kTokens);
-  for (int done = 0; done < tiles; done += workers) {
-    const int k = tiles - 1 - done - worker;
-    CarryMap before = keeping(), mine = keeping();
-    if (k >= 0) {
-      const int64_t from = begin + int64_t{k} * kTokens;
-      mine = tile.read(from, static_cast<int>(end - from < kTokens ? end - from : kTokens), before);
-    }
+  const int worker = Workers<kTogether>::own(), workers = Workers<kTogether>::all();
+  CarryMap whole = keeping();
+  SRP_KEEP_ROLLED
+  for (int k = tiles_of(strip) - 1 - worker; k + worker >= 0; k -= workers) {
+    const int64_t from = strip.begin + int64_t{k} * kTileTokens;
+    if (k + worker >= workers)
+      tiles.ask(from - int64_t{workers} * kTileTokens, tokens_of(strip, k - workers));
+    else if (goes_on)
+      ask_strip<kTogether>(tiles, {strip.row, strip.begin - kStripTokens, strip.begin});
+    else
+      tiles.ask_nothing();
+    CarryMap before = keeping();
+    const CarryMap mine = tiles.read(strip.row, from, tokens_of(strip, k), before);
     if (!kTogether) {
-      if (kWrite) tile.write(carry, before);
+      if (kWrite) tiles.write(strip.row, carry, before);
       carry = apply(mine, carry);
-      if (needed) strip = then(strip, mine);
+      if (needed) whole = then(whole, mine);
       continue;
     }
     __syncthreads();  // all threads have read the maps of the previous round
@@ -188,11 +340,32 @@ __device__ CarryMap scan_strip(Tile<Scan, F, kOwnRun>& tile, int64_t begin, int6
     for (int w = 0; w < workers; ++w) {
       if (w == worker) into = carry;
       carry = apply(maps[w], carry);
-      if (needed) strip = then(strip, maps[w]);
+      if (needed) whole = then(whole, maps[w]);
     }
-    if (kWrite && k >= 0) tile.write(into, before);
+    if (kWrite) tiles.write(strip.row, into, before);
   }
-  return strip;
+  return whole;
+}
+
+// A whole row that is not short.
+template <bool kTogether, class Scan>
+__device__ __forceinline__ void scan_row(const typename Scan::Args& a, int64_t b, const Range& row,
+                                         unsigned char* memory) {
+  LongTiles<Scan> tiles(a, memory);
+  Carry carry = carry_of(Scan(a, b));  // into the section
+  CarryMap behind = keeping();
+  int64_t s = strips_of(row.end - row.begin) - 1;
+  Strip strip = {b, row.begin + s * kStripTokens, row.end};
+  ask_strip<kTogether>(tiles, strip);
+  SRP_KEEP_ROLLED
+  for (; s >= 0; --s) {
+    behind = then(behind, scan_strip<kTogether, true>(tiles, strip, apply(behind, carry), s > 0, s > 0));
+    if (s % kStripsOfSection == 0) {
+      carry = apply(behind, carry);
+      behind = keeping();
+    }
+    strip = {b, strip.begin - kStripTokens, strip.begin};
+  }
 }
 
 }  // namespace srp::cuda
