@@ -29,7 +29,8 @@ export function parsePtxas(text, source) {
   for (const line of text.split("\n")) {
     const entry = /Compiling entry function '([^']+)' for '([^']+)'/.exec(line);
     if (entry) {
-      const [, symbol, arch] = entry;
+      const symbol = entry[1];
+      const arch = entry[2].replace(/^sm_90a$/, "sm_90"); // the same card
       const unknown = { registers: 0, spillStores: 0, spillLoads: 0, stack: 0, sharedMemory: 0 };
       kernel = { name: symbol, symbol, source, arch, ...unknown };
       kernels.push(kernel);

@@ -50,26 +50,27 @@ __global__ void targets_kernel(srp_linear_backward_args a, uint32_t* faults) {
 
 // ---- launchers
 
-// Whether tensor cores take these numbers.
+// What takes these numbers.
 template <class T>
-srp_status on_tensor_cores(const srp_queue* queue, bool* tensor) {
-  *tensor = false;
-  return sizeof(T) == 2 ? has_tensor_cores(queue, tensor) : SRP_OK;
+srp_status cores_for(const srp_queue* queue, TensorCores* cores) {
+  *cores = TensorCores::none;
+  return sizeof(T) == 2 ? tensor_cores(queue, cores) : SRP_OK;
 }
 
 template <class T>
-void launch_strips(srp_queue* queue, const srp_linear_forward_args& a, const Strips& use, bool tensor) {
+srp_status launch_strips(srp_queue* queue, const srp_linear_forward_args& a, const Strips& use, TensorCores cores) {
   if constexpr (sizeof(T) == 2) {
-    if (tensor) return launch_tensor_strips<T>(queue, a, use);
+    if (cores != TensorCores::none) return launch_tensor_strips<T>(queue, cores, a, use);
   }
   launch_plain_strips<T>(queue, a, use);
+  return SRP_OK;
 }
 
 template <class T>
 srp_status forward(srp_queue* queue, const srp_linear_forward_args& a) {
-  bool tensor = false;
-  SRP_TRY(on_tensor_cores<T>(queue, &tensor));
-  const int64_t tile = tensor ? kTensorRows : kPlainRows, rows = chunk_rows(a.chunk_rows, kChunk, tile, a.N);
+  TensorCores cores = TensorCores::none;
+  SRP_TRY(cores_for<T>(queue, &cores));
+  const int64_t rows = chunk_rows(a.chunk_rows, kChunk, rows_of_tile(cores), a.N);
   const int64_t strips = (a.V + kStrip - 1) / kStrip;
   SRP_TRY(check_grid("linear_forward", rows / kPlainRows * strips));
   const Scratch memory(queue, static_cast<size_t>(rows * (strips * kStateSums + 1)) * sizeof(double));
@@ -77,7 +78,7 @@ srp_status forward(srp_queue* queue, const srp_linear_forward_args& a) {
   double* const states = memory.as<double>();
   for (int64_t first = 0; first < a.N; first += rows) {
     const Strips use = {states, states + rows * strips * kStateSums, first, rows, strips};
-    launch_strips<T>(queue, a, use, tensor);
+    SRP_TRY(launch_strips<T>(queue, a, use, cores));
     SRP_LAUNCH((finish_kernel<T>), blocks_for(rows, kThreads), kThreads, 0, queue->stream, a, use, queue->faults);
   }
   return launched("linear_forward");
@@ -86,10 +87,10 @@ srp_status forward(srp_queue* queue, const srp_linear_forward_args& a) {
 template <class T>
 srp_status form_gradients(srp_queue* queue, const srp_linear_backward_args& a) {
   const bool of_hidden = a.grad_hidden && a.N > 0 && a.D > 0, of_head = a.grad_weight || a.grad_bias;
-  bool tensor = false;
-  SRP_TRY(on_tensor_cores<T>(queue, &tensor));
+  TensorCores cores = TensorCores::none;
+  SRP_TRY(cores_for<T>(queue, &cores));
   if constexpr (sizeof(T) == 2) {
-    if (tensor) return tensor_backward<T>(queue, a, of_hidden, of_head);
+    if (cores != TensorCores::none) return tensor_backward<T>(queue, cores, a, of_hidden, of_head);
   }
   return plain_backward<T>(queue, a, of_hidden, of_head);
 }

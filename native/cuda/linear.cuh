@@ -45,14 +45,20 @@ srp_status plain_backward(srp_queue* queue, const srp_linear_backward_args& a, b
 
 // ---- on tensor cores, for 16-bit numbers
 
-constexpr int64_t kTensorRows = 128;  // chunks are made of
+constexpr int64_t kTensorRows = 128;  // slabs are made of, and chunks where warps make the tiles
 
-// Whether the queue's device has the instructions: since sm_80.
-srp_status has_tensor_cores(const srp_queue* queue, bool* has);
+// How the queue's device multiplies tiles: since sm_80 by warps, on sm_90 by warpgroups.
+enum class TensorCores { none, of_warps, of_warpgroups };
+srp_status tensor_cores(const srp_queue* queue, TensorCores* cores);
+constexpr int64_t rows_of_tile(TensorCores cores) {
+  return cores == TensorCores::none ? kPlainRows : cores == TensorCores::of_warps ? kTensorRows : 192;
+}
 
 template <class T>
-void launch_tensor_strips(srp_queue* queue, const srp_linear_forward_args& a, const Strips& use);
+srp_status launch_tensor_strips(srp_queue* queue, TensorCores cores, const srp_linear_forward_args& a,
+                                const Strips& use);
 template <class T>
-srp_status tensor_backward(srp_queue* queue, const srp_linear_backward_args& a, bool of_hidden, bool of_head);
+srp_status tensor_backward(srp_queue* queue, TensorCores cores, const srp_linear_backward_args& a, bool of_hidden,
+                           bool of_head);
 
 }  // namespace srp::cuda

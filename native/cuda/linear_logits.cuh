@@ -1,8 +1,9 @@
-// Logits of a linear head of 16-bit numbers on tensor cores: those of 128 rows and 128 ids, of which a thread gets TensorSums.
+// Logits of a linear head of 16-bit numbers on tensor cores: those of some rows (WarpTiles::kRows or WarpgroupTiles::kRows) and 128 ids,
+// of which a thread gets TensorSums.
 #pragma once
 #include "linear.cuh"
-#include "tensor_tiles.cuh"
 #include "vector.cuh"
+#include "warpgroup_tiles.cuh"
 
 namespace srp::cuda {
 
@@ -15,7 +16,8 @@ struct LogitTiles {
   static constexpr int kTerms = kSlotSteps * kStepTerms, kPieces = kTerms / kPieceTerms, kLineBytes = 2 * kTerms;
   static constexpr int kSideBytes = kTensorTile * kLineBytes, kSlotBytes = 2 * kSideBytes;
 
-  static constexpr int kApart = kTensorTile / 2;  // lines between the two of a side that a thread copies
+  static constexpr int kLeft = 2, kRight = 2;  // lines of a side that a thread copies
+  static constexpr int kApart = kTensorTile / 2;  // and how many lie between them
 
   const T *left, *right;  // the first line of each side that this thread copies: that of threadIdx.x / 4
   uint32_t there;  // a bit a line, left, left, right, right: those that are none count as 0, unread
@@ -56,6 +58,32 @@ struct LogitTiles {
   }
 };
 
+// The same for warpgroups: 64 terms a stage, 128 bytes of each line, whose numbers are aligned to 16 bytes. A thread copies a piece of every
+// 48th line.
+template <class T>
+struct LogitStages {
+  static constexpr int kPieces = WarpgroupTiles::kStageTerms / kPieceTerms, kApart = WarpgroupTiles::kThreads / kPieces;
+  static constexpr int kLeft = WarpgroupTiles::kRows / kApart, kRight = (kTensorTile + kApart - 1) / kApart;
+  static constexpr int kLast = kLeft + kRight - 1, kLastLines = kTensorTile - (kRight - 1) * kApart;
+
+  const T *left, *right;  // the first line of each side that this thread copies: that of threadIdx.x / 8
+  uint32_t there;  // a bit a line, the left ones first
+  int64_t D;
+
+  __device__ __forceinline__ void copy(char* slot, int64_t stage) const {
+    const int line = static_cast<int>(threadIdx.x) / kPieces, piece = static_cast<int>(threadIdx.x) % kPieces;
+    const int64_t begin = stage * WarpgroupTiles::kStageTerms + piece * kPieceTerms;
+    char* const to = slot + line * WarpgroupTiles::kStageBytes + (piece ^ line % kPieces) * 16;
+    const uint32_t read = begin < D ? there : 0;
+    SRP_UNROLL
+    for (int i = 0; i <= kLast; ++i) {
+      if (i == kLast && line >= kLastLines) break;
+      const T* const from = i < kLeft ? left + i * kApart * D : right + (i - kLeft) * kApart * D;
+      copy_piece(to + i * kApart * WarpgroupTiles::kStageBytes, from + begin, (read >> i & 1) != 0);
+    }
+  }
+};
+
 // A map that the host made: as an argument it takes no registers beside the sums. For kernels compiled without a softcap it has none.
 template <bool kCapped>
 __device__ __forceinline__ LogitMap given(LogitMap map) {
@@ -63,40 +91,72 @@ __device__ __forceinline__ LogitMap given(LogitMap map) {
   return map;
 }
 
+// Whether lines can be copied 16 bytes at a time.
+template <class Args>
+SRP_HD bool in_pieces(const Args& a) {
+  return a.D % kPieceTerms == 0 && aligned16(a.hidden) && aligned16(a.weight);
+}
+
+// Which of `kLines` lines that are `kApart` from each other are there, a bit each.
+template <int kLines, int kApart, class There>
+__device__ __forceinline__ uint32_t lines_there(int64_t first, const There& there) {
+  uint32_t bits = 0;
+  SRP_UNROLL
+  for (int i = 0; i < kLines; ++i)
+    if (there(first + i * kApart)) bits |= 1u << i;
+  return bits;
+}
+
 // Logits without their bias. A row that is not kept counts as 0, unread.
-template <class T, class Args>
+template <class T, class Way, class Args>
 __device__ __forceinline__ void form_logits(const Args& a, char* ring, int64_t first_row, int64_t first_id,
                                             TensorSums& x) {
+  using Tiles = std::conditional_t<Way::kOfGroups, LogitStages<T>, LogitTiles<T>>;
   const T *const hidden = static_cast<const T*>(a.hidden), *const weight = static_cast<const T*>(a.weight);
-  LogitTiles<T> tiles;
+  Tiles tiles;
   tiles.D = a.D;
-  tiles.aligned = a.D % kPieceTerms == 0 && aligned16(hidden) && aligned16(weight);
-  const int64_t n = first_row + threadIdx.x / LogitTiles<T>::kPieces;
-  const int64_t j = first_id + threadIdx.x / LogitTiles<T>::kPieces;
+  const int64_t n = first_row + threadIdx.x / Tiles::kPieces, j = first_id + threadIdx.x / Tiles::kPieces;
   tiles.left = hidden + n * a.D;
   tiles.right = weight + j * a.D;
-  tiles.there = 0;
-  SRP_UNROLL
-  for (int i = 0; i < 2; ++i) {
-    const int64_t row = n + i * LogitTiles<T>::kApart, id = j + i * LogitTiles<T>::kApart;
-    if (row < a.N && kept(a.mask, row)) tiles.there |= 1u << i;
-    if (id < a.V) tiles.there |= 4u << i;
+  const auto row_there = [&](int64_t row) { return row < a.N && kept(a.mask, row); };
+  const auto id_there = [&](int64_t id) { return id < a.V; };
+  tiles.there = lines_there<Tiles::kLeft, Tiles::kApart>(n, row_there) |
+                lines_there<Tiles::kRight, Tiles::kApart>(j, id_there) << Tiles::kLeft;
+  if constexpr (Way::kOfGroups) {
+    constexpr int64_t kTerms = WarpgroupTiles::kStageTerms;
+    multiply_stages<T>(ring, tiles, static_cast<int>((a.D + kTerms - 1) / kTerms), x);
+  } else {
+    tiles.aligned = in_pieces(a);
+    multiply_tiles(ring, tiles, (a.D + Tiles::kTerms - 1) / Tiles::kTerms * 2, x);
   }
-  multiply_tiles(ring, tiles, (a.D + LogitTiles<T>::kTerms - 1) / LogitTiles<T>::kTerms * 2, x);
+}
+
+// Calls `run(way)` with the tiles of a card's tensor cores: where lines are not made of pieces, its warps make them.
+template <class Args, class Run>
+srp_status with_tiles_of(TensorCores cores, const Args& a, const Run& run) {
+  return cores == TensorCores::of_warpgroups && in_pieces(a) ? run(WarpgroupTiles{}) : run(WarpTiles{});
+}
+
+// Lets blocks of a kernel have more than 48 KiB of shared memory.
+template <class Kernel>
+srp_status allow_shared(Kernel* kernel, size_t bytes) {
+  return check_cuda(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                                         cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+                    "cudaFuncSetAttribute");
 }
 
 // Adds the bias; an id that is not there has a logit of -infinity.
-template <class T, class Args>
+template <class T, class Way, class Args>
 __device__ __forceinline__ void add_bias(const Args& a, int64_t first_id, TensorSums& x) {
   const T* const bias = static_cast<const T*>(a.bias);
   SRP_UNROLL
-  for (int n = 0; n < kSumColumns; ++n) {
+  for (int m = 0; m < kSumRows; ++m) {
     SRP_UNROLL
-    for (int i = 0; i < 2; ++i) {
-      const int64_t j = first_id + warp_column() + n * 8 + tensor_lane() % 4 * 2 + i;
-      const float shift = j >= a.V ? -INFINITY : bias ? to_float(bias[j]) : 0.0f;
+    for (int n = 0; n < kSumColumns; ++n) {
       SRP_UNROLL
-      for (int m = 0; m < kSumRows; ++m) {
+      for (int i = 0; i < 2; ++i) {
+        const int64_t j = first_id + Way::column(m) + n * 8 + tensor_lane() % 4 * 2 + i;
+        const float shift = j >= a.V ? -INFINITY : bias ? to_float(bias[j]) : 0.0f;
         x[m][n][i] += shift;
         x[m][n][i + 2] += shift;
       }

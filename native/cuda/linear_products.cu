@@ -205,6 +205,7 @@ struct Pass {
   static constexpr bool kSplit = !std::is_same_v<T, BFloat16>;
 
   srp_queue* queue;
+  TensorCores cores;
   const srp_linear_backward_args& a;
   BFloat16* split;
   double *of_hidden, *of_weight, *of_bias;  // where sums wait: [rows of the pass, D], [kSlabIds, D], [kSlabIds]
@@ -244,16 +245,17 @@ struct Pass {
   }
 
   // Over rows [begin, end). There is a slab even without rows or ids: their empty sums must be stored too.
-  void run(uint16_t* numbers, int64_t begin, int64_t end, bool hidden, bool head) const {
+  srp_status run(uint16_t* numbers, int64_t begin, int64_t end, bool hidden, bool head) const {
     for (int64_t id = 0; id == 0 || id < a.V; id += kSlabIds)
       for (int64_t row = begin; row == begin || row < end; row += kSlabRows) {
         const int64_t rows = end - row < kSlabRows ? rounded_up(end - row, kTensorRows) : kSlabRows;
         const Slab slab = {numbers, row, rows, id, a.V - id < kSlabIds ? a.V - id : kSlabIds};
-        launch_slab<T>(queue, a, slab);
+        SRP_TRY(launch_slab<T>(queue, cores, a, slab));
         if (hidden) multiply_hidden(slab, begin);
         if (head && a.grad_weight) multiply_weight(slab);
         if (head && a.grad_bias) launch_slab_bias<T>(queue, a, slab, of_bias);
       }
+    return SRP_OK;
   }
 };
 
@@ -261,7 +263,8 @@ struct Pass {
 
 // With a head's gradients all rows are one pass, and g is formed once; hidden's alone are made of kSlabRows rows after another.
 template <class T>
-srp_status tensor_backward(srp_queue* queue, const srp_linear_backward_args& a, bool of_hidden, bool of_head) {
+srp_status tensor_backward(srp_queue* queue, TensorCores cores, const srp_linear_backward_args& a, bool of_hidden,
+                           bool of_head) {
   const int64_t all = rounded_up(a.N, kTensorRows), rows = all < kSlabRows ? all : kSlabRows;
   SRP_TRY(check_grid("linear_backward", kSlabRows / 256 * (a.D + kTensorTile)));
   const int64_t hidden_rows = !of_hidden ? 0 : of_head ? all : rows;
@@ -274,20 +277,19 @@ srp_status tensor_backward(srp_queue* queue, const srp_linear_backward_args& a, 
   uint16_t* const slab = numbers.as<uint16_t>();
   double* const sums = waiting.as<double>();
   const Pass<T> pass = {queue,
+                        cores,
                         a,
                         reinterpret_cast<BFloat16*>(slab + Slab::bytes(rows) / sizeof(uint16_t)),
                         sums,
                         sums + hidden_rows * a.D,
                         sums + (hidden_rows + weight_rows) * a.D};
-  if (of_head)
-    pass.run(slab, 0, a.N, of_hidden, true);
-  else if (of_hidden)
-    for (int64_t row = 0; row < a.N; row += kSlabRows)
-      pass.run(slab, row, a.N - row < kSlabRows ? a.N : row + kSlabRows, true, false);
+  if (of_head) return pass.run(slab, 0, a.N, of_hidden, true);
+  for (int64_t row = 0; of_hidden && row < a.N; row += kSlabRows)
+    SRP_TRY(pass.run(slab, row, a.N - row < kSlabRows ? a.N : row + kSlabRows, true, false));
   return SRP_OK;
 }
 
-template srp_status tensor_backward<Half>(srp_queue*, const srp_linear_backward_args&, bool, bool);
-template srp_status tensor_backward<BFloat16>(srp_queue*, const srp_linear_backward_args&, bool, bool);
+template srp_status tensor_backward<Half>(srp_queue*, TensorCores, const srp_linear_backward_args&, bool, bool);
+template srp_status tensor_backward<BFloat16>(srp_queue*, TensorCores, const srp_linear_backward_args&, bool, bool);
 
 }  // namespace srp::cuda

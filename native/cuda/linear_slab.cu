@@ -60,21 +60,25 @@ __device__ __forceinline__ void store_one(const Slab& slab, int64_t at, float x)
 // threads   256
 // shared    49152
 // notes     forms g of a slab of rows and ids anew, the logits on tensor cores; once for all gradients
-template <class T, bool kCapped>
-__global__ void __launch_bounds__(kTensorThreads, 1)
+template <class T, bool kCapped, class Way>
+__global__ void __launch_bounds__(Way::kThreads, 1)
     slab_kernel(srp_linear_backward_args a, LogitMap given_map, Slab slab) {
-  SRP_DYN_SHARED(char, ring);
-  const int64_t tiles = slab.rows / kTensorTile;
-  const int64_t tile_row = blockIdx.x % tiles * kTensorTile, tile_id = blockIdx.x / tiles * kTensorTile;
+  if constexpr (Way::kOfGroups && SRP_WARPGROUP_INSTRUCTIONS == 0) return;
+  SRP_DYN_SHARED(char, memory);
+  char* const ring = ring_of<Way>(memory);
+  const int64_t tiles = (slab.rows + Way::kRows - 1) / Way::kRows;
+  const int64_t tile_row = blockIdx.x % tiles * Way::kRows, tile_id = blockIdx.x / tiles * kTensorTile;
   const int64_t first_row = slab.first_row + tile_row, first_id = slab.first_id + tile_id;
   const LogitMap map = given<kCapped>(given_map);
   TensorSums x;
   clear_sums(x);
-  if (any_kept(a, first_row, kTensorTile)) form_logits<T>(a, ring, first_row, first_id, x);  // the whole block
-  add_bias<T>(a, first_id, x);
+  if (any_kept(a, first_row, Way::kRows)) form_logits<T, Way>(a, ring, first_row, first_id, x);  // the whole block
+  add_bias<T, Way>(a, first_id, x);
   SRP_UNROLL
   for (int r = 0; r < 2 * kSumRows; ++r) {
-    const int row = warp_row() + r * 8 + tensor_lane() / 4, column = warp_column() + tensor_lane() % 4 * 2;
+    const int row = Way::row(r / 2) + r % 2 * 8 + tensor_lane() / 4,
+              column = Way::column(r / 2) + tensor_lane() % 4 * 2;
+    if (tile_row + row >= slab.rows) continue;
     const int64_t n = first_row + row, j = first_id + column;
     const bool live = n < a.N && kept(a.mask, n);
     const RowGradient of = gradient_of<T>(a, n);
@@ -129,10 +133,17 @@ __global__ void slab_bias_kernel(srp_linear_backward_args a, Slab slab, double* 
 }  // namespace
 
 template <class T>
-void launch_slab(srp_queue* queue, const srp_linear_backward_args& a, const Slab& slab) {
-  const auto kernel = a.softcap != 0 ? slab_kernel<T, true> : slab_kernel<T, false>;
-  const unsigned blocks = static_cast<unsigned>(slab.rows / kTensorTile * ((slab.ids + kTensorTile - 1) / kTensorTile));
-  if (blocks > 0) SRP_LAUNCH(kernel, blocks, kTensorThreads, kTensorBytes, queue->stream, a, LogitMap::of(a), slab);
+srp_status launch_slab(srp_queue* queue, TensorCores cores, const srp_linear_backward_args& a, const Slab& slab) {
+  return with_tiles_of(cores, a, [&](auto way) {
+    using Way = decltype(way);
+    const auto kernel = a.softcap != 0 ? slab_kernel<T, true, Way> : slab_kernel<T, false, Way>;
+    const int64_t tiles = (slab.rows + Way::kRows - 1) / Way::kRows;
+    const unsigned blocks = static_cast<unsigned>(tiles * ((slab.ids + kTensorTile - 1) / kTensorTile));
+    if (blocks == 0) return SRP_OK;
+    SRP_TRY(allow_shared(kernel, Way::kRingBytes));
+    SRP_LAUNCH(kernel, blocks, Way::kThreads, Way::kRingBytes, queue->stream, a, LogitMap::of(a), slab);
+    return SRP_OK;
+  });
 }
 
 template <class T>
@@ -142,8 +153,8 @@ void launch_slab_bias(srp_queue* queue, const srp_linear_backward_args& a, const
   if (blocks > 0) SRP_LAUNCH((slab_bias_kernel<T>), blocks, kThreads, 0, queue->stream, a, slab, waiting);
 }
 
-template void launch_slab<Half>(srp_queue*, const srp_linear_backward_args&, const Slab&);
-template void launch_slab<BFloat16>(srp_queue*, const srp_linear_backward_args&, const Slab&);
+template srp_status launch_slab<Half>(srp_queue*, TensorCores, const srp_linear_backward_args&, const Slab&);
+template srp_status launch_slab<BFloat16>(srp_queue*, TensorCores, const srp_linear_backward_args&, const Slab&);
 template void launch_slab_bias<Half>(srp_queue*, const srp_linear_backward_args&, const Slab&, double*);
 template void launch_slab_bias<BFloat16>(srp_queue*, const srp_linear_backward_args&, const Slab&, double*);
 

@@ -21,7 +21,7 @@ struct Slab {
 };
 
 template <class T>
-void launch_slab(srp_queue* queue, const srp_linear_backward_args& a, const Slab& slab);
+srp_status launch_slab(srp_queue* queue, TensorCores cores, const srp_linear_backward_args& a, const Slab& slab);
 // `waiting`: sums of the rows before, [kSlabIds].
 template <class T>
 void launch_slab_bias(srp_queue* queue, const srp_linear_backward_args& a, const Slab& slab, double* waiting);

@@ -1,14 +1,24 @@
-// The forward pass of a linear head of 16-bit numbers on tensor cores (contract: surprisal/linear.h): a block makes the logits of 128 rows
-// and 128 ids at a time, and its warps take their own 32 rows of 64 ids through shared memory, a row a lane.
+// The forward pass of a linear head of 16-bit numbers on tensor cores (contract: surprisal/linear.h): a block makes the logits of some
+// rows and 128 ids at a time, and its warps take their own through shared memory, 32 ids a lane.
 #include "linear_logits.cuh"
 #include "logprob_gap.cuh"
 
 namespace srp::cuda {
 namespace {
 
-constexpr int kSide = 32;  // rows and ids that a warp looks at together
+constexpr int kSide = 32;  // lines and ids that a warp looks at together
 constexpr int kPitch = kSide + 1;
-constexpr int kRounds = 2;  // of 32 ids, which make the 64 of a warp
+constexpr int kRounds = 2;  // of 32 ids, which make the 64 of a line
+
+// Line l of a warp: 64 ids of a row of its tile.
+template <class Way>
+__device__ __forceinline__ int row_of_line(int line) {
+  return Way::row(line / 16) + line % 16;
+}
+template <class Way>
+__device__ __forceinline__ int column_of_line(int line) {
+  return Way::column(line / 16);
+}
 
 // What a tile's warp looks at: [kSide, kPitch] float32 of shared memory, its own.
 __device__ __forceinline__ float* warp_area(char* ring) {
@@ -53,6 +63,10 @@ __device__ RowSums sums_of(GapFrom<float, kCapped>& gap_of, const float* x) {
   return {top, static_cast<double>(rest) + equals, weighted * kLn2, static_cast<double>(squares) + equals};
 }
 
+// What a line's ids have come to lies behind the ring: registers have other sums to hold.
+template <class Way>
+constexpr size_t kStripBytes = Way::kRingBytes + Way::kThreads * sizeof(RowSums);
+
 // Blocks of the same strip follow each other: they read the same weights.
 //
 // ledger    linear_forward
@@ -67,64 +81,82 @@ __device__ RowSums sums_of(GapFrom<float, kCapped>& gap_of, const float* x) {
 //           sums beside them are 256 registers a thread. More takes tiles that a cluster of blocks shares by multicast copies, and
 //           wgmma. An H200 reached 0.21 of the speed of torch's product alone: two warps a scheduler waited for shared memory, from
 //           which a step's numbers now come beside the products of the one before
-template <class T, bool kCapped>
-__global__ void __launch_bounds__(kTensorThreads, 1)
+template <class T, bool kCapped, class Way>
+__global__ void __launch_bounds__(Way::kThreads, 1)
     tensor_strip_kernel(srp_linear_forward_args a, LogitMap given_map, Strips use) {
-  SRP_DYN_SHARED(char, ring);
-  const int64_t tiles = use.rows / kTensorTile, strip = blockIdx.x / tiles;
-  const int64_t first_row = use.first_row + blockIdx.x % tiles * kTensorTile;
-  if (!any_kept(a, first_row, kTensorTile)) return;  // the whole block
+  if constexpr (Way::kOfGroups && SRP_WARPGROUP_INSTRUCTIONS == 0) return;
+  SRP_DYN_SHARED(char, memory);
+  char* const ring = ring_of<Way>(memory);
+  const unsigned tiles = static_cast<unsigned>((use.rows + Way::kRows - 1) / Way::kRows), strip = blockIdx.x / tiles;
+  const int64_t first_row = use.first_row + static_cast<int>(blockIdx.x % tiles) * Way::kRows;
+  const int64_t end_row = use.first_row + use.rows < a.N ? use.first_row + use.rows : a.N;
+  if (!any_kept(a, first_row, Way::kRows)) return;  // the whole block
   const LogitMap map = given<kCapped>(given_map);
   GapFrom<float, kCapped> gap(map);
-  const int mine = warp_row() + tensor_lane();
-  RowSums own = no_sums(-INFINITY);
-  const int64_t end = (strip + 1) * kStrip < a.V ? (strip + 1) * kStrip : a.V;
-  for (int64_t first_id = strip * kStrip; first_id < end; first_id += kTensorTile) {
+  const int row_of_tile = row_of_line<Way>(tensor_lane()), column = column_of_line<Way>(tensor_lane());
+  RowSums& own = reinterpret_cast<RowSums*>(memory + Way::kRingBytes)[threadIdx.x];
+  own = no_sums(-INFINITY);
+  SRP_KEEP_ROLLED
+  for (int tile = 0; tile < kStrip; tile += kTensorTile) {
+    const int64_t first_id = strip * kStrip + tile;
+    if (first_id >= a.V) break;
     TensorSums x;
-    form_logits<T>(a, ring, first_row, first_id, x);
-    add_bias<T>(a, first_id, x);
+    form_logits<T, Way>(a, ring, first_row, first_id, x);
+    add_bias<T, Way>(a, first_id, x);
     __syncthreads();  // all warps are done with the ring
     float* const area = warp_area(ring);
-    const int64_t row = first_row + mine;  // looked up anew for each tile, so that it takes no register beside the sums
-    const int64_t target = a.log_probs && row < a.N && kept(a.mask, row) ? a.targets[row] : -1;
+    const int64_t row =
+        first_row + row_of_tile;  // looked up anew for each tile, so that it takes no register beside the sums
+    const int64_t target = a.log_probs && row < end_row && kept(a.mask, row) ? a.targets[row] - first_id - column : -1;
+    const int ahead = target >= 0 && target < kTensorTile / 2 ? static_cast<int>(target) : -1;
     SRP_UNROLL
     for (int round = 0; round < kRounds; ++round) {
       show_round(x, round, area);
       __syncwarp();
       const float* const logits = area + tensor_lane() * kPitch;
       own = merge_sums(map, own, sums_of(gap, logits));
-      const int64_t at = target - first_id - warp_column() - round * kSide;
+      const int at = ahead - round * kSide;
       if (at >= 0 && at < kSide) use.at_target[row - use.first_row] = static_cast<double>(logits[at]);
       __syncwarp();
     }
   }
-  RowSums* const found = reinterpret_cast<RowSums*>(ring);  // [2, kTensorTile], of warps with the same rows
+  RowSums* const found = reinterpret_cast<RowSums*>(ring);  // [2, rows], of lines of the same row
   __syncthreads();
-  found[tensor_warp() % 2 * kTensorTile + mine] = own;
+  found[column / 64 * Way::kRows + row_of_tile] = own;
   __syncthreads();
   const int line = static_cast<int>(threadIdx.x);
-  if (line >= kTensorTile || first_row + line >= a.N) return;
-  store_state(use.state(first_row + line, strip), merge_sums(map, found[line], found[kTensorTile + line]));
+  if (line >= Way::kRows || first_row + line >= end_row) return;
+  store_state(use.state(first_row + line, strip), merge_sums(map, found[line], found[Way::kRows + line]));
 }
 
 }  // namespace
 
-srp_status has_tensor_cores(const srp_queue* queue, bool* has) {
+srp_status tensor_cores(const srp_queue* queue, TensorCores* cores) {
   int major = 0;
   SRP_TRY(check_cuda(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, queue->device),
                      "cudaDeviceGetAttribute"));
-  *has = major >= 8;
+  *cores = major < 8                         ? TensorCores::none
+           : major == 9 && kCompiledForWgmma ? TensorCores::of_warpgroups
+                                             : TensorCores::of_warps;
   return SRP_OK;
 }
 
 template <class T>
-void launch_tensor_strips(srp_queue* queue, const srp_linear_forward_args& a, const Strips& use) {
-  const auto kernel = a.softcap != 0 ? tensor_strip_kernel<T, true> : tensor_strip_kernel<T, false>;
-  const unsigned blocks = static_cast<unsigned>(use.rows / kTensorTile * use.strips);
-  if (blocks > 0) SRP_LAUNCH(kernel, blocks, kTensorThreads, kTensorBytes, queue->stream, a, LogitMap::of(a), use);
+srp_status launch_tensor_strips(srp_queue* queue, TensorCores cores, const srp_linear_forward_args& a,
+                                const Strips& use) {
+  return with_tiles_of(cores, a, [&](auto way) {
+    using Way = decltype(way);
+    const auto kernel = a.softcap != 0 ? tensor_strip_kernel<T, true, Way> : tensor_strip_kernel<T, false, Way>;
+    const unsigned blocks = static_cast<unsigned>((use.rows + Way::kRows - 1) / Way::kRows * use.strips);
+    if (blocks == 0) return SRP_OK;
+    SRP_TRY(allow_shared(kernel, kStripBytes<Way>));
+    SRP_LAUNCH(kernel, blocks, Way::kThreads, kStripBytes<Way>, queue->stream, a, LogitMap::of(a), use);
+    return SRP_OK;
+  });
 }
 
-template void launch_tensor_strips<Half>(srp_queue*, const srp_linear_forward_args&, const Strips&);
-template void launch_tensor_strips<BFloat16>(srp_queue*, const srp_linear_forward_args&, const Strips&);
+template srp_status launch_tensor_strips<Half>(srp_queue*, TensorCores, const srp_linear_forward_args&, const Strips&);
+template srp_status launch_tensor_strips<BFloat16>(srp_queue*, TensorCores, const srp_linear_forward_args&,
+                                                   const Strips&);
 
 }  // namespace srp::cuda

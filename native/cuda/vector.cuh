@@ -35,7 +35,7 @@ __device__ __forceinline__ void replace(Vector<T>& v, int i, T x) {
   for (int w = 0; w < 4; ++w) v.words[w] = chosen(w == i / 2 ? half : 0u, word, v.words[w]);
 }
 
-__device__ __forceinline__ bool aligned16(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
+SRP_HD bool aligned16(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
 
 template <class T>
 __device__ __forceinline__ Vector<T> load_vector(const T* p) {

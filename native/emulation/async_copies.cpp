@@ -13,7 +13,7 @@ void AsyncCopies::reset(const char* memory, size_t bytes, unsigned threads) {
   used_ = false;
   memory_ = memory;
   bytes_ = bytes;
-  places_.assign(bytes / kPlace, Place{0, kNever, 0, kNever, 0, false});
+  places_.assign(bytes / kPlace, Place{0, kNever, 0, kNever, 0, false, false, 0, 0});
   threads_.assign(threads, Asked{});
 }
 
@@ -35,6 +35,8 @@ std::string AsyncCopies::begin(const AsyncCopy& copy, unsigned thread, unsigned 
   const unsigned warp = thread / warpSize;
   if (place.under_way && place.asker != thread)
     return "copies to where a copy of thread " + number(place.asker) + " is under way";
+  if (place.reading > 0)
+    return "copies over what products of warp " + number(place.read_by) + " read, which it has not waited for";
   if (place.read == phase && (place.readers & ~(1u << warp)) != 0)
     return "copies over what warp " + number(static_cast<size_t>(__builtin_ctz(place.readers & ~(1u << warp)))) +
            " has read since the last __syncthreads";
@@ -59,6 +61,25 @@ std::string AsyncCopies::read(const void* at, unsigned warp, unsigned phase) {
   return {};
 }
 
+std::string AsyncCopies::begin_read(const void* at, unsigned warp, unsigned phase) {
+  const std::string broken = read(at, warp, phase);
+  if (!broken.empty()) return broken;
+  Place& place = place_of(at);
+  if (place.arrived != kNever && !place.fenced)
+    return "reads what a copy of warp " + number(place.arrived_by) + " brought, without its fence.proxy.async";
+  ++place.reading;
+  place.read_by = warp;
+  return {};
+}
+
+void AsyncCopies::end_read(const void* at, unsigned warp, unsigned phase) {
+  Place& place = place_of(at);
+  --place.reading;
+  if (place.read != phase) place.readers = 0;
+  place.read = phase;
+  place.readers |= 1u << warp;
+}
+
 std::string AsyncCopies::on_return(unsigned thread) const {
   if (thread >= threads_.size() || threads_[thread].copies.empty()) return {};
   return "returned while " + number(threads_[thread].copies.size()) +
@@ -72,6 +93,12 @@ void AsyncCopies::commit(unsigned thread) {
   Asked& mine = threads_[thread];
   mine.groups.push_back(mine.open);
   mine.open = 0;
+}
+
+void AsyncCopies::fence(unsigned thread) {
+  if (thread >= threads_.size()) return;
+  for (const char* at : threads_[thread].unfenced) place_of(at).fenced = true;
+  threads_[thread].unfenced.clear();
 }
 
 const AsyncCopy* AsyncCopies::due(unsigned thread, size_t groups, unsigned phase) {
@@ -89,6 +116,8 @@ const AsyncCopy* AsyncCopies::due(unsigned thread, size_t groups, unsigned phase
     place.under_way = false;
     place.arrived = phase;
     place.arrived_by = thread / warpSize;
+    place.fenced = false;
+    mine.unfenced.push_back(mine.done.to);
     return &mine.done;
   }
   return nullptr;

@@ -20,9 +20,13 @@ class AsyncCopies {
   // Each returns the rule that was broken, or nothing. `phase`: how many __syncthreads the block has passed.
   std::string begin(const AsyncCopy& copy, unsigned thread, unsigned phase);
   std::string read(const void* place, unsigned warp, unsigned phase);
+  // The same by a product of a warpgroup, which goes on reading until `end_read`.
+  std::string begin_read(const void* place, unsigned warp, unsigned phase);
+  void end_read(const void* place, unsigned warp, unsigned phase);
   std::string on_return(unsigned thread) const;
 
   void commit(unsigned thread);
+  void fence(unsigned thread);
   // The thread's next copy that must be done so that no more than `groups` are under way. Null: none.
   const AsyncCopy* due(unsigned thread, size_t groups, unsigned phase);
 
@@ -34,11 +38,14 @@ class AsyncCopies {
     unsigned read;  // phase in which it was read
     uint32_t readers;  // warps
     bool under_way;
+    bool fenced;  // what arrived is there for products of warpgroups, too
+    unsigned reading, read_by;  // products that are not waited for, and the warp of the last
   };
   struct Asked {
     std::deque<AsyncCopy> copies;
     std::deque<size_t> groups;  // copies of each committed group that is under way
     size_t open = 0;  // copies that are in no group yet
+    std::vector<const char*> unfenced;  // where its copies arrived
     AsyncCopy done{};
   };
   static constexpr unsigned kNever = ~0u;

@@ -51,6 +51,7 @@ void Block::prepare(const Launch& launch, uint64_t number) {
   error_.clear();
   shared_.reset(launch.shared_bytes);
   copies_.reset(shared_.begin(), shared_.bytes(), count_);
+  products_.reset((count_ + warpSize - 1) / warpSize);
 
   while (threads_.size() < count_) threads_.push_back(std::make_unique<Thread>());
   for (unsigned rank = 0; rank < count_; ++rank) {
@@ -84,7 +85,8 @@ const std::string& Block::run(const Launch& launch, uint64_t number) {
   acquire(&end_tag_);
   running_block = nullptr;
   if (error_.empty()) {
-    const std::string overrun = shared_.overrun();
+    const std::string uneven = products_.uneven(), overrun = shared_.overrun();
+    if (!uneven.empty()) error_ = "in block " + triple(index_) + " " + uneven;
     if (!overrun.empty()) error_ = "block " + triple(index_) + " wrote past the end of " + overrun;
   }
   return error_;
@@ -152,6 +154,8 @@ void Block::on_return(Thread& thread) {
   const std::string left = copies_.on_return(thread.rank);
   if (!left.empty()) note(name(thread) + " " + left);
   const unsigned warp = thread.rank / warpSize;
+  const std::string begun = products_.on_return(warp);
+  if (!begun.empty()) note(name(thread) + " " + begun);
   warps_[warp].returned |= 1u << thread.rank % warpSize;
   complete_calls(warp);
 }
@@ -176,6 +180,8 @@ void Block::barrier(Site site) {
     for (unsigned rank = 0; rank < count_; ++rank) threads_[rank]->state = Thread::State::ready;
     at_barrier_ = 0;
     ++phases_;
+    const std::string uneven = products_.uneven();
+    if (!uneven.empty()) note("in block " + triple(index_) + " at __syncthreads " + describe(site) + " " + uneven);
   }
   me.fiber.suspend();
   acquire(tag);
@@ -185,8 +191,7 @@ void* Block::shared_array(const SharedArray& array, size_t bytes, size_t alignme
   void* storage = shared_.find(array, bytes, alignment);
   if (!storage)
     note("shared array " + std::string(array.name) + " (" + describe(array.site) + ") takes " + std::to_string(bytes) +
-         " bytes where " + std::to_string(shared_.used()) + " of " + std::to_string(SharedMemory::kLimit) +
-         " are taken");
+         " bytes where " + std::to_string(shared_.used()) + " of " + std::to_string(shared_.limit()) + " are taken");
   if (!error_.empty()) give_up();
   return storage;
 }

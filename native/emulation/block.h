@@ -12,6 +12,7 @@
 
 #include "async_copies.h"
 #include "fiber.h"
+#include "group_products.h"
 #include "machine.h"
 #include "settings.h"
 #include "shared_memory.h"
@@ -53,6 +54,7 @@ class Block {
   void* dynamic_shared() const { return shared_.dynamic(); }
   void begin_copy(const AsyncCopy& copy);
   void commit_copies();
+  void fence_copies();
   const AsyncCopy* due_copy(size_t groups);
 
   static Block* running();
@@ -61,6 +63,7 @@ class Block {
   struct Warp {
     uint32_t waiting = 0;  // lanes in a warp call
     uint32_t returned = 0;  // lanes that have ended, and lanes that a last, incomplete warp does not have
+    char products_tag = 0;  // its products, which whichever lane comes last looks after
   };
 
   static void run_thread(void* thread);
@@ -84,7 +87,11 @@ class Block {
   void shuffle(Thread& thread, uint32_t participants);
 
   // matrix.cpp
+  bool whole_warp(unsigned warp, uint32_t participants, Thread* (&lanes)[warpSize]);
   void compute_matrices(unsigned warp, uint32_t participants);
+
+  // group_products.cpp
+  void compute_products(unsigned warp, uint32_t participants);
 
   const Launch* launch_ = nullptr;
   uint3 index_{};
@@ -96,6 +103,7 @@ class Block {
   Thread* current_ = nullptr;
   SharedMemory shared_;
   AsyncCopies copies_;
+  GroupProducts products_;
   std::string error_;
 
   unsigned at_barrier_ = 0;

@@ -18,7 +18,6 @@ struct CUctx_st {
 
 namespace {
 constexpr int kApiVersion = 13000;  // the CUDA release whose functions these imitate
-constexpr int kMajor = 9, kMinor = 0;  // what the emulation executes
 
 __thread int chosen = 0;
 __thread CUcontext current = nullptr;
@@ -123,15 +122,16 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   memset(properties, 0, sizeof *properties);
   snprintf(properties->name, sizeof properties->name, "emulated device");
   properties->totalGlobalMem = memory_of(device);
-  properties->sharedMemPerBlock = properties->sharedMemPerBlockOptin = SharedMemory::kLimit;
+  properties->sharedMemPerBlock = SharedMemory::kLimit;
+  properties->sharedMemPerBlockOptin = SharedMemory::kMost;
   properties->warpSize = warpSize;
   properties->maxThreadsPerBlock = kMaxThreads;
   for (int i = 0; i < 3; ++i) {
     properties->maxThreadsDim[i] = static_cast<int>(kMaxBlock[i]);
     properties->maxGridSize[i] = static_cast<int>(kMaxGrid[i]);
   }
-  properties->major = kMajor;
-  properties->minor = kMinor;
+  properties->major = current_settings().capability / 10;
+  properties->minor = current_settings().capability % 10;
   properties->multiProcessorCount = current_settings().multiprocessors;
   properties->maxThreadsPerMultiProcessor = kMaxThreads;  // one block at a time
   properties->integrated = 1;

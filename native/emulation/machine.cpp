@@ -12,6 +12,7 @@
 
 #include "block.h"
 #include "errors.h"
+#include "functions.h"
 #include "injection.h"
 #include "process_wide.h"
 #include "registry.h"
@@ -24,6 +25,7 @@ void block_barrier(Site site) { Block::running()->barrier(site); }
 uint64_t warp_call(const WarpCall& call) { return Block::running()->warp_call(call); }
 void begin_copy(const AsyncCopy& copy) { Block::running()->begin_copy(copy); }
 void commit_copies() { Block::running()->commit_copies(); }
+void fence_copies() { Block::running()->fence_copies(); }
 const AsyncCopy* due_copy(size_t groups) { return Block::running()->due_copy(groups); }
 void* dynamic_shared() { return Block::running()->dynamic_shared(); }
 void* shared_array(const SharedArray& array, size_t bytes, size_t alignment) {
@@ -139,7 +141,7 @@ cudaError_t check(const Launch& launch, const StreamRef& stream) {
   if (!stream || stream->device() != current_device()) return cudaErrorInvalidResourceHandle;
   if (!within(launch.grid, kMaxGrid) || !within(b, kMaxBlock)) return cudaErrorInvalidConfiguration;
   if (uint64_t{b.x} * b.y * b.z > kMaxThreads) return cudaErrorInvalidConfiguration;
-  if (launch.shared_bytes > SharedMemory::kLimit) return cudaErrorInvalidValue;
+  if (launch.shared_bytes > shared_bytes_allowed(launch.kernel.function)) return cudaErrorInvalidValue;
   return cudaSuccess;
 }
 

@@ -55,7 +55,11 @@ enum class WarpOp : uint8_t {
   reduce_or,
   reduce_xor,
   ldmatrix,
-  mma
+  mma,
+  wgmma_fence,
+  wgmma,
+  wgmma_commit,
+  wgmma_wait
 };
 
 struct WarpCall {
@@ -78,6 +82,14 @@ struct MatrixProduct {
   float* sums;  // [4]
 };
 
+// What a lane of wgmma brings: the two sides in shared memory, 64 of the sums, which it gets when it has waited.
+struct GroupProduct {
+  const char *left, *right;
+  bool add;
+  float* sums;  // [2, 8, 4]
+  float (*number)(uint16_t bits);
+};
+
 // Of the `bytes` behind `from` the last `zeros` are not read.
 struct AsyncCopy {
   char* to;
@@ -88,6 +100,8 @@ struct AsyncCopy {
 
 void begin_copy(const AsyncCopy& copy);
 void commit_copies();
+// Copies of the calling thread that have arrived are there for wgmma, too.
+void fence_copies();
 // A copy that the calling thread must do now, so that at most `groups` of its groups are under way. Null: none.
 const AsyncCopy* due_copy(size_t groups);
 
@@ -100,6 +114,7 @@ void* dynamic_shared();
 // A kernel with its arguments, evaluated once as by a real launch.
 struct Kernel {
   const char* name;
+  const void* function;
   void (*invoke)(const void* call);
   const void* call;
   size_t checked;  // bytes of the call that are searched for addresses of memory the kernel must not touch
@@ -145,8 +160,9 @@ void launch_kernel(const char* name, void (*kernel)(P...), dim3 grid, dim3 block
                 "arguments of a kernel are copied byte by byte");
   KernelCall<P...> call{kernel, std::tuple<P...>(arguments...)};
   SRP_CLEAR_PADDING(&call);
-  launch({name, &KernelCall<P...>::invoke, &call, kArgumentsAreClean ? sizeof call : 0, sizeof call}, grid, block,
-         shared_bytes, stream);
+  launch({name, reinterpret_cast<const void*>(kernel), &KernelCall<P...>::invoke, &call,
+          kArgumentsAreClean ? sizeof call : 0, sizeof call},
+         grid, block, shared_bytes, stream);
 }
 
 }  // namespace srp::emulation

@@ -4,9 +4,8 @@
 //   a   (g, 2t) (g, 2t + 1) (g + 8, 2t) (g + 8, 2t + 1), then the same of columns 8 and more
 //   b   (2t, g) (2t + 1, g) (2t + 8, g) (2t + 9, g)
 //   c   (g, 2t) (g, 2t + 1) (g + 8, 2t) (g + 8, 2t + 1)
-#include <cmath>
-
 #include "block.h"
+#include "towards_zero.h"
 
 namespace srp::emulation {
 
@@ -15,12 +14,6 @@ namespace {
 template <class Call>
 Call& call_of(const Thread& lane) {
   return *reinterpret_cast<Call*>(static_cast<uintptr_t>(lane.call.value));
-}
-
-float towards_zero(double x) {
-  const float nearest = static_cast<float>(x);
-  if (std::isinf(nearest) && !std::isinf(x)) return nearest;
-  return std::fabs(static_cast<double>(nearest)) > std::fabs(x) ? std::nextafterf(nearest, 0.0f) : nearest;
 }
 
 void multiply(Thread* const (&lanes)[warpSize]) {
@@ -44,18 +37,24 @@ void multiply(Thread* const (&lanes)[warpSize]) {
 
 }  // namespace
 
+bool Block::whole_warp(unsigned warp, uint32_t participants, Thread* (&lanes)[warpSize]) {
+  for (unsigned lane = 0; lane < warpSize; ++lane) {
+    if (!(participants >> lane & 1)) {
+      const Thread& first = *threads_[warp * warpSize + static_cast<unsigned>(__builtin_ctz(participants))];
+      note(name(first) + " calls " + describe(first.call.op) + " " + describe(first.call.site) + " without lane " +
+           std::to_string(lane) + ", which has returned or does not exist");
+      return false;
+    }
+    lanes[lane] = threads_[warp * warpSize + lane].get();
+  }
+  return true;
+}
+
 // Matrix m of a load is the rows that lanes 8 m and on name; a lane gets four bytes of the row of its number / 4, or, across, two
 // bytes of each of two rows.
 void Block::compute_matrices(unsigned warp, uint32_t participants) {
   Thread* lanes[warpSize];
-  for (unsigned lane = 0; lane < warpSize; ++lane) {
-    if (!(participants >> lane & 1)) {
-      const Thread& first = *threads_[warp * warpSize + static_cast<unsigned>(__builtin_ctz(participants))];
-      return note(name(first) + " calls " + describe(first.call.op) + " " + describe(first.call.site) +
-                  " without lane " + std::to_string(lane) + ", which has returned or does not exist");
-    }
-    lanes[lane] = threads_[warp * warpSize + lane].get();
-  }
+  if (!whole_warp(warp, participants, lanes)) return;
   if (lanes[0]->call.op == WarpOp::mma) return multiply(lanes);
   for (unsigned lane = 0; lane < warpSize; ++lane) {
     const std::string broken = copies_.read(call_of<MatrixRows>(*lanes[lane]).row, warp, phases_);
@@ -82,6 +81,7 @@ void Block::begin_copy(const AsyncCopy& copy) {
 }
 
 void Block::commit_copies() { copies_.commit(current_->rank); }
+void Block::fence_copies() { copies_.fence(current_->rank); }
 const AsyncCopy* Block::due_copy(size_t groups) { return copies_.due(current_->rank, groups, phases_); }
 
 }  // namespace srp::emulation

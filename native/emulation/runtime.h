@@ -85,6 +85,8 @@ enum cudaDeviceAttr {
   cudaDevAttrMemoryPoolsSupported = 115
 };
 
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+
 struct cudaDeviceProp {
   char name[256];
   size_t totalGlobalMem;
@@ -215,6 +217,9 @@ template <class T>
 cudaError_t cudaMallocHost(T** pointer, size_t bytes) {
   return cudaMallocHost(reinterpret_cast<void**>(pointer), bytes);
 }
+
+// Kernels (functions.cpp)
+cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value);
 
 // Streams (streams.cpp)
 cudaError_t cudaStreamCreate(cudaStream_t* stream);

@@ -78,6 +78,11 @@ const Variable kVariables[] = {
        settings.devices = static_cast<int>(number);
        return true;
      }},
+    {"SURPRISAL_EMULATION_CAPABILITY", "8.0 or 9.0",
+     [](const std::string& text, Settings& settings) {
+       settings.capability = text == "8.0" ? 80 : 90;
+       return text == "8.0" || text == "9.0";
+     }},
     {"SURPRISAL_EMULATION_MULTIPROCESSORS", "1 to 1024",
      [](const std::string& text, Settings& settings) {
        uint64_t number = 0;

@@ -11,7 +11,7 @@ namespace srp::emulation {
 
 namespace {
 constexpr size_t kRedZone = 32;
-constexpr size_t kArena = SharedMemory::kLimit + (32 << 10);  // red zones and alignment of several hundred arrays
+constexpr size_t kArena = SharedMemory::kMost + (32 << 10);  // red zones and alignment of several hundred arrays
 constexpr size_t kAlignment = 16;                             // what CUDA gives to every shared array
 // All bits set: a NaN as float, double and half, -1 as an integer. Uninitialised memory shows in the result.
 constexpr int kPoison = 0xff;
@@ -45,7 +45,7 @@ char* SharedMemory::place(const SharedArray* array, size_t bytes, size_t alignme
   const size_t offset = static_cast<size_t>(free_ - arena_);
   const size_t align = std::max(alignment, kAlignment);
   const size_t begin = (offset + align - 1) / align * align;
-  if (used_ + bytes > kLimit || begin + bytes + kRedZone > kArena) return nullptr;
+  if (used_ + bytes > (regions_.empty() ? kMost : limit()) || begin + bytes + kRedZone > kArena) return nullptr;
   used_ += bytes;
   free_ = arena_ + begin + bytes + kRedZone;
   unpoison(arena_ + begin, bytes);

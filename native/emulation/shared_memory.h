@@ -13,6 +13,8 @@ class SharedMemory {
  public:
   // What a kernel gets on every device without opting in to more: static and dynamic together.
   static constexpr size_t kLimit = 48 << 10;
+  // What it gets where it has (functions.cpp), as on sm_90.
+  static constexpr size_t kMost = 227 << 10;
 
   SharedMemory();  // throws std::bad_alloc
   ~SharedMemory();
@@ -21,10 +23,11 @@ class SharedMemory {
 
   // A new block: nothing placed but the launch's dynamic bytes, every byte a NaN's.
   void reset(size_t dynamic_bytes);
-  // The storage of this array, the same for every thread. Null when the limit is passed.
+  // The storage of this array, the same for every thread. Null when limit() is passed.
   void* find(const SharedArray& array, size_t bytes, size_t alignment);
   void* dynamic() const { return regions_.front().begin; }
   size_t used() const { return used_; }
+  size_t limit() const { return regions_.front().bytes > kLimit ? kMost : kLimit; }
   // Of all arrays, with what lies between them.
   const char* begin() const { return arena_; }
   size_t bytes() const;

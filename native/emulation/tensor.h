@@ -58,4 +58,39 @@ void mma_m16n8k16(float (&sums)[4], const uint32_t (&a)[4], uint32_t b0, uint32_
       {emulation::WarpOp::mma, 0xffffffffu, reinterpret_cast<uintptr_t>(&call), 0, warpSize, {file, line}});
 }
 
+// ---- products of warpgroups
+
+constexpr bool kCompiledForWgmma = true;
+#define SRP_WARPGROUP_INSTRUCTIONS 1
+
+inline uint32_t shared_address(const void* at) { return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(at)); }
+
+inline void fence_for_wgmma() { emulation::fence_copies(); }
+
+template <class Sums>
+void keep_in_place(Sums&) {}
+
+inline void group_call(emulation::WarpOp op, void* call, int operand, const char* file, int line) {
+  emulation::warp_call({op, 0xffffffffu, reinterpret_cast<uintptr_t>(call), operand, warpSize, {file, line}});
+}
+
+inline void wgmma_begin(float (&)[2][8][4], const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  group_call(emulation::WarpOp::wgmma_fence, nullptr, 0, file, line);
+}
+inline void wgmma_commit(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  group_call(emulation::WarpOp::wgmma_commit, nullptr, 0, file, line);
+}
+template <int kGroups>
+void wgmma_wait(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  group_call(emulation::WarpOp::wgmma_wait, nullptr, kGroups, file, line);
+}
+
+template <class Number>
+void wgmma_m64n128k16(float (&sums)[2][8][4], const char* left, const char* right, bool add, Number,
+                      const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  emulation::GroupProduct call = {left, right, add, &sums[0][0][0],
+                                  [](uint16_t bits) { return to_float(Number{bits}); }};
+  group_call(emulation::WarpOp::wgmma, &call, 0, file, line);
+}
+
 }  // namespace srp

@@ -36,6 +36,14 @@ const char* describe(WarpOp op) {
       return "ldmatrix";
     case WarpOp::mma:
       return "mma";
+    case WarpOp::wgmma_fence:
+      return "wgmma.fence";
+    case WarpOp::wgmma:
+      return "wgmma";
+    case WarpOp::wgmma_commit:
+      return "wgmma.commit_group";
+    case WarpOp::wgmma_wait:
+      return "wgmma.wait_group";
   }
   return "a warp intrinsic";
 }
@@ -120,6 +128,7 @@ void Block::compute(unsigned warp, uint32_t participants) {
     for (unsigned i = 0; i < count; ++i) shuffle(*lanes[i], participants);
     return;
   }
+  if (op >= WarpOp::wgmma_fence) return compute_products(warp, participants);
   if (op >= WarpOp::ldmatrix) return compute_matrices(warp, participants);
   if (op == WarpOp::sync) {
     // Every arrival happens before every awakening, by way of the thread that completes the call.

@@ -97,7 +97,7 @@ export async function countLoops(entries, cuobjdump) {
     const { stdout } = await run("cuobjdump", cuobjdump, [
       "-sass",
       "-arch",
-      "sm_90",
+      "sm_90a",
       at(join("build-cuda/cmake", object)),
     ]);
     const code = await named(readSass(stdout));

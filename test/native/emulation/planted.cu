@@ -181,6 +181,111 @@ __global__ void half_a_warp_kernel(int*) {
   if (threadIdx.x % 32 < 16) srp::mma_m16n8k16(sums, a, 0, 0, srp::Half{});  // BUG half-a-warp
 }
 
+// ---- products of a warpgroup: 64 lines of zeros times 128, whose sums are 0
+
+constexpr size_t kLineBytes = 128, kLines = 64 + 128, kAlignment = 1024;
+constexpr size_t kProductBytes = kLines * kLineBytes + kAlignment;
+using GroupSums = float[2][8][4];
+
+__device__ char* lines_of(char* memory) { return memory + (kAlignment - srp::shared_address(memory) % kAlignment); }
+
+__device__ void copy_lines(char* lines, const int* from) {
+  for (size_t piece = threadIdx.x; piece < kLines * kLineBytes / 16; piece += kThreads)
+    __pipeline_memcpy_async(lines + piece * 16, from, 16, 16);
+  __pipeline_commit();
+}
+
+__device__ char* copied_lines(char* memory, const int* from) {
+  char* const lines = lines_of(memory);
+  copy_lines(lines, from);
+  __pipeline_wait_prior(0);
+  srp::fence_for_wgmma();
+  __syncthreads();
+  return lines;
+}
+
+__global__ void product_unawaited_kernel(int* out) {
+  SRP_DYN_SHARED(char, memory);
+  GroupSums sums = {};
+  char* const lines = lines_of(memory);
+  copy_lines(lines, out);
+  __syncthreads();
+  srp::wgmma_begin(sums);
+  srp::wgmma_m64n128k16(sums, lines, lines + 64 * kLineBytes, true, srp::Half{});  // BUG product-unawaited
+}
+
+// Copies are seen by threads; products look past them.
+__global__ void product_unfenced_kernel(int* out) {
+  SRP_DYN_SHARED(char, memory);
+  GroupSums sums = {};
+  char* const lines = lines_of(memory);
+  copy_lines(lines, out);
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  srp::wgmma_begin(sums);
+  srp::wgmma_m64n128k16(sums, lines, lines + 64 * kLineBytes, true, srp::Half{});  // BUG product-unfenced
+}
+
+// The sums may still be on their way to where the product adds to them.
+__global__ void product_unordered_kernel(int* out) {
+  SRP_DYN_SHARED(char, memory);
+  GroupSums sums = {};
+  char* const lines = copied_lines(memory, out);
+  srp::wgmma_m64n128k16(sums, lines, lines + 64 * kLineBytes, true, srp::Half{});  // BUG product-unordered
+}
+
+__global__ void product_unaligned_kernel(int* out) {
+  SRP_DYN_SHARED(char, memory);
+  GroupSums sums = {};
+  char* const lines = copied_lines(memory, out);
+  srp::wgmma_begin(sums);
+  srp::wgmma_m64n128k16(sums, lines, lines + 60 * kLineBytes, true, srp::Half{});  // BUG product-unaligned
+}
+
+__global__ void product_of_three_kernel(int* out) {
+  SRP_DYN_SHARED(char, memory);
+  GroupSums sums = {};
+  char* const lines = copied_lines(memory, out);
+  if (threadIdx.x / 32 == 2) return;
+  srp::wgmma_begin(sums);
+  srp::wgmma_m64n128k16(sums, lines, lines + 64 * kLineBytes, true, srp::Half{});  // BUG product-of-three
+  srp::wgmma_commit();
+  srp::wgmma_wait<0>();
+}
+
+__global__ void product_left_kernel(int* out) {
+  SRP_DYN_SHARED(char, memory);
+  GroupSums sums = {};
+  char* const lines = copied_lines(memory, out);
+  srp::wgmma_begin(sums);
+  srp::wgmma_m64n128k16(sums, lines, lines + 64 * kLineBytes, true, srp::Half{});  // BUG product-left
+  srp::wgmma_commit();
+}
+
+// The next lines come while the product reads these.
+__global__ void copy_over_product_kernel(int* out) {
+  SRP_DYN_SHARED(char, memory);
+  GroupSums sums = {};
+  char* const lines = copied_lines(memory, out);
+  srp::wgmma_begin(sums);
+  srp::wgmma_m64n128k16(sums, lines, lines + 64 * kLineBytes, true, srp::Half{});
+  srp::wgmma_commit();
+  __pipeline_memcpy_async(lines + 64 * kLineBytes + threadIdx.x * 16, out, 16);  // BUG copy-over-product
+  srp::wgmma_wait<0>();
+}
+
+__global__ void sums_read_early_kernel(int* out) {
+  SRP_DYN_SHARED(char, memory);
+  GroupSums sums = {};
+  char* const lines = copied_lines(memory, out);
+  srp::wgmma_begin(sums);
+  srp::wgmma_m64n128k16(sums, lines, lines + 64 * kLineBytes, true, srp::Half{});
+  srp::wgmma_commit();
+  const float early = sums[1][7][3];  // BUG sums-read-early
+  srp::wgmma_wait<0>();
+  out[threadIdx.x] = threadIdx.x + (early == sums[1][7][3] ? 0 : 1);
+}
+
 struct Bug {
   const char* name;
   void (*kernel)(int*);
@@ -208,6 +313,14 @@ static const Bug kBugs[] = {
     {"copy-left", copy_left_kernel, 1, 0},
     {"copy-uneven", copy_uneven_kernel, 1, 0},
     {"half-a-warp", half_a_warp_kernel, 1, 0},
+    {"product-unawaited", product_unawaited_kernel, 1, kProductBytes},
+    {"product-unfenced", product_unfenced_kernel, 1, kProductBytes},
+    {"product-unordered", product_unordered_kernel, 1, kProductBytes},
+    {"product-unaligned", product_unaligned_kernel, 1, kProductBytes},
+    {"product-of-three", product_of_three_kernel, 1, kProductBytes},
+    {"product-left", product_left_kernel, 1, kProductBytes},
+    {"copy-over-product", copy_over_product_kernel, 1, kProductBytes},
+    {"sums-read-early", sums_read_early_kernel, 1, kProductBytes},
     {"global-read", global_read_kernel, 1, 0},
     {"between-blocks", between_blocks_kernel, kThreads, 0},
 };

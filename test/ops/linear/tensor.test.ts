@@ -1,5 +1,6 @@
 // What a device makes of half types on tensor cores: tiles of 128 rows and ids, of 128 dimensions in a gradient, slabs of 2048 rows
-// and ids, steps of 16 and 32 terms; D that 16-byte copies take, and other.
+// and ids, steps of 16 and 32 terms; D that 16-byte copies take, and other. Where it takes them, warpgroups make tiles of 192 rows, in
+// chunks of 2112, from a ring of five stages of 64 terms.
 import { linearLogprob, linearLogprobBackward } from "../../../lib";
 import { headOracle } from "../../oracle/linear";
 import { eachBackend } from "../../support/each-backend";
@@ -12,6 +13,8 @@ const SHAPES: readonly Shape[] = [
   [129, 37, 130],
   [3, 8, 2065],
   [2065, 3, 5],
+  [193, 584, 130],
+  [2120, 8, 70],
 ];
 
 const HALVES = ["float16", "bfloat16"] as const;
@@ -63,18 +66,25 @@ eachBackend(
         },
       );
 
-      test("a row has the same bits alone and among others, and with each choice of gradients and chunkRows", () => {
-        const p = problem([2065, 5, 70], dtype, 7);
-        const whole = run(p, backend, { dtype });
-        const row = (n: number) => (whole.gradHidden as Uint16Array).subarray(n * p.D, (n + 1) * p.D);
-        for (const n of [77, 2047, 2064])
-          expect(run(rowsOf(p, [n]), backend, { dtype, gradients: ["hidden"] }).gradHidden).toEqual(row(n));
-        const hidden = run(p, backend, { dtype, gradients: ["hidden"], chunkRows: 1 });
-        expect(hidden.gradHidden).toEqual(whole.gradHidden);
-        const head = run(p, backend, { dtype, gradients: ["weight", "bias"], chunkRows: 700 });
-        expect(head.gradWeight).toEqual(whole.gradWeight);
-        expect(head.gradBias).toEqual(whole.gradBias);
-      });
+      test.each([5, 8])(
+        "a row has the same bits alone and among others, and with each choice of gradients and chunkRows, D %d",
+        (D) => {
+          const p = problem([2065, D, 70], dtype, 7);
+          const whole = run(p, backend, { dtype });
+          const row = (n: number) => (whole.gradHidden as Uint16Array).subarray(n * p.D, (n + 1) * p.D);
+          for (const n of [77, 2047, 2064])
+            expect(run(rowsOf(p, [n]), backend, { dtype, gradients: ["hidden"] }).gradHidden).toEqual(row(n));
+          const hidden = run(p, backend, { dtype, gradients: ["hidden"], chunkRows: 1 });
+          expect(hidden.gradHidden).toEqual(whole.gradHidden);
+          const head = run(p, backend, { dtype, gradients: ["weight", "bias"], chunkRows: 700 });
+          expect(head.gradWeight).toEqual(whole.gradWeight);
+          expect(head.gradBias).toEqual(whole.gradBias);
+          const { N, hidden: states, weight, targets } = p;
+          const forward = (chunkRows?: number) =>
+            linearLogprob(states.view, weight.view, targets, { shape: [N, D], dtype, backend, chunkRows });
+          for (const chunkRows of [100, 200, 700]) expect(forward(chunkRows)).toEqual(forward());
+        },
+      );
 
       test("gradients of any size keep their digits: 2^-60 of the slopes is 2^-60 of them", () => {
         const p = problem([20, 9, 140], dtype, 8);

@@ -1,0 +1,10 @@
+// What was asked for a kernel.
+#pragma once
+#include <cstddef>
+
+namespace srp::emulation {
+
+// Bytes of dynamic shared memory that it may be launched with on the current device.
+size_t shared_bytes_allowed(const void* function);
+
+}  // namespace srp::emulation
