@@ -1,12 +1,15 @@
 // KL divergences of two rows of logits over the whole vocabulary, and their gradient (contract: surprisal/divergence.h), of logits of at
-// most 32 bits: one block a row, three walks of which the later ones find the row in the cache. The maxima; all sums; the gradient.
+// most 32 bits: one block a row, two walks. All sums; the gradient, from the end of the row, where the cache still has it.
 //
-// With d = x - max, e = exp(d / temperature) and Z = sum e, for both sides,
+// With d = x - top, e = exp(d / temperature) and Z = sum e, for both sides,
 //
 //   KL(T‖S) = sum e_T (d_T - d_S) / Z_T / temperature - ln(Z_T / Z_S),   and KL(S‖T) with the sides changed
 //
 // so that one walk is enough for normalisation and terms. The two parts cancel where the rows are nearly equal: D is within 1e-14 then,
-// and exactly 0 of equal rows.
+// and exactly 0 of equal rows. While a warp adds up, `top` is a logit that it has met: it rises, and the sums follow, only where a
+// logit lies 8 powers of two above. In the end it is the row's maximum.
+#include <float.h>
+
 #include "divergence.cuh"
 #include "greatest.cuh"
 #include "powers.cuh"
@@ -15,35 +18,41 @@ namespace srp::cuda {
 namespace {
 
 constexpr double kLeast = -32.0 * 990;  // of the arguments of powers that need no care, in 32nds
+constexpr double kRise = 32.0 * 8;  // above the top, in 32nds: there the top rises
 
 // One side of a row.
 template <class T>
 struct Logits {
   const T* x;
   bool aligned;
-  float max;  // NaN: the row has one
-  float deep;  // logits from here on have powers that need no care
+  float top = -FLT_MAX;  // powers are of differences from it
+  float roof = -INFINITY;  // logits above it raise the top
+  float deep = INFINITY;  // logits from here on have powers that need no care
 
-  // All threads of the block call it.
-  __device__ Logits(const T* row, int64_t V, double rate) : x(row), aligned(aligned16(row)) {
-    constexpr int kCount = Vector<T>::kCount;
-    const int64_t step = int64_t{blockDim.x} * kCount;
-    Vector<T> most = load_pieces(row, 0, 0);
-    for (int64_t j = int64_t{threadIdx.x} * kCount; j < V; j += step) most = greater_or_nan(most, load_at(j, V));
-    max = block_reduce(greatest_or_nan(most), Max{});
-    const double least = static_cast<double>(max) + kLeast / rate;
-    deep = static_cast<float>(least);
-    if (static_cast<double>(deep) < least) deep = nextafterf(deep, INFINITY);
-  }
+  __device__ Logits(const T* row) : x(row), aligned(aligned16(row)) {}
 
   __device__ __forceinline__ Vector<T> load_at(int64_t j, int64_t V) const {
     return aligned && j + Vector<T>::kCount <= V ? load_vector(x + j) : load_pieces(x, j, V);
   }
-  __device__ __forceinline__ double below_max(float number) const {
-    return static_cast<double>(number) - static_cast<double>(max);
+  __device__ __forceinline__ double below_top(float number) const {
+    return static_cast<double>(number) - static_cast<double>(top);
   }
-  __device__ bool finite() const { return fabsf(max) < INFINITY; }
+  // By how much the top rises; 0 of a first one, as nothing is added up before it.
+  __device__ double raise_to(float number, double rate) {
+    const double rise = roof == -INFINITY ? 0 : below_top(number);
+    top = number;
+    roof = static_cast<float>(static_cast<double>(top) + kRise / rate);
+    const double least = static_cast<double>(top) + kLeast / rate;
+    deep = static_cast<float>(least);
+    if (static_cast<double>(deep) < least) deep = nextafterf(deep, INFINITY);
+    return rise;
+  }
+  __device__ bool finite() const { return fabsf(top) < INFINITY; }
 };
+
+__device__ __forceinline__ float warp_greatest(float number) {
+  return warp_reduce(number, [](float a, float b) { return fmaxf(a, b); });
+}
 
 struct KlSums {
   double primary = 0, other = 0, gaps = 0;  // sums of e, and of e (d - d of the other)
@@ -68,44 +77,83 @@ struct KlRow {
     if (!careful) {
       SRP_UNROLL
       for (int i = 0; i < kCount; ++i) {
-        const double a = primary.below_max(element(p, i)), b = other.below_max(element(q, i));
+        const double a = primary.below_top(element(p, i)), b = other.below_top(element(q, i));
         visit(false, i, Power{a, powers(a, rate)}, Power{b, powers(b, rate)});
       }
       return;
     }
     SRP_UNROLL
     for (int i = 0; i < kCount; ++i) {  // masked ids, ids behind V, and powers that are 0 or nearly so
-      const double a = primary.below_max(element(p, i)), b = other.below_max(element(q, i));
+      const double a = primary.below_top(element(p, i)), b = other.below_top(element(q, i));
       visit(true, i, Power{a, powers.deep(a, rate)}, Power{b, powers.deep(b, rate)});
     }
   }
 
-  // All threads of the block call it, and all get them.
-  __device__ KlSums sum(int64_t V) const {
+  // The tops rise to these, and the sums of the warp follow. All lanes of the warp call it.
+  __device__ void raise(KlSums& sums, float primary_top, float other_top) {
+    const double of_primary = powers.deep(-primary.below_top(primary_top), rate);
+    const double of_other = powers.deep(-other.below_top(other_top), rate);
+    const double rise = primary.raise_to(primary_top, rate), shift = other.raise_to(other_top, rate) - rise;
+    sums.gaps = of_primary == 0 ? 0 : of_primary * (sums.gaps + shift * sums.primary);
+    sums.primary *= of_primary;
+    sums.other *= of_other;
+  }
+
+  // Infinite gaps where the other side lacks an id. All threads of the block call it, and all get them; both tops are the maxima then. A
+  // row that has no numbers to compare has no sums: its tops say why.
+  __device__ KlSums sum(int64_t V) {
     KlSums sums;
+    Vector<T> most = load_pieces(primary.x, 0, 0), most_other = most;
+    float lacking = -INFINITY;  // the largest logit that the other side lacks
     const int64_t step = int64_t{blockDim.x} * kCount;
+    int64_t j = int64_t{threadIdx.x} * kCount;
+    Vector<T> next = primary.load_at(j, V), next_other = other.load_at(j, V);
+    SRP_KEEP_ROLLED
     for (int64_t first = 0; first < V; first += step) {  // in step: lanes need each other
-      const int64_t j = first + int64_t{threadIdx.x} * kCount;
+      const Vector<T> p = next, q = next_other;
+      j += step;
+      if (first + step < V) {
+        next = primary.load_at(j, V);
+        next_other = other.load_at(j, V);
+      }
+      most = greater_or_nan(most, p);
+      most_other = greater_or_nan(most_other, q);
+      const float top = greatest(p), other_top = greatest(q);
+      if (__any_sync(kFullWarp, top > primary.roof || other_top > other.roof))
+        raise(sums, fmaxf(primary.top, warp_greatest(top)), fmaxf(other.top, warp_greatest(other_top)));
       KlSums mine;
-      each(primary.load_at(j, V), other.load_at(j, V), [&](bool careful, int, const Power& a, const Power& b) {
+      each(p, q, [&](bool careful, int i, const Power& a, const Power& b) {
         mine.primary += a.e;
         mine.other += b.e;
-        if (!careful || a.e != 0) mine.gaps = fma(a.e, a.d - b.d, mine.gaps);  // 0 ln 0 = 0, wherever the other side is
+        if (careful && a.e == 0) return;  // 0 ln 0 = 0, wherever the other side is
+        if (!careful || b.d > -INFINITY)
+          mine.gaps = fma(a.e, a.d - b.d, mine.gaps);
+        else
+          lacking = fmaxf(lacking, element(p, i));
       });
       sums.primary += mine.primary;
       sums.other += mine.other;
       sums.gaps += mine.gaps;
     }
-    return {block_sum(sums.primary), block_sum(sums.other), block_sum(sums.gaps)};
+    const float top = block_reduce(greatest_or_nan(most), Max{});
+    const float other_top = block_reduce(greatest_or_nan(most_other), Max{});
+    if (!(fabsf(top) < INFINITY && fabsf(other_top) < INFINITY)) {
+      primary.top = top;
+      other.top = other_top;
+      return sums;
+    }
+    raise(sums, top, other_top);
+    const bool lacks = powers.deep(primary.below_top(lacking), rate) != 0;
+    return {block_sum(sums.primary), block_sum(sums.other), block_sum(lacks ? INFINITY : sums.gaps)};
   }
 };
 
 // ledger    divergence_rows
 // bytes     2 s V N + s stride N grad
 // limit     issue
-// notes     KL divergences over the vocabulary: three walks, the later two from L2; four powers of two an id, the reverse one three
-// turn      8 of divergence_kl_kernel<BFloat16, false>: 16 loaded + 16 loaded + 32 loaded, 128 float64 + 32 loaded, 16 stored, 128 float64; 6 bytes;
-//           at most 93; must 0.4
+// notes     KL divergences over the vocabulary: two walks, a third of the later one from L2; four powers of two an id
+// turn      8 of divergence_kl_kernel<BFloat16, false>: 32 loaded, 128 float64 + 32 loaded, 16 stored, 128 float64; 6 bytes; at most 96;
+//           must 0.4
 // short     where float64 is slow: 47 float64 operations an id, one in 16 cycles on sm_89. A pair of float32 takes about 15
 //           instructions in place of each, which would end just below the goal too, and holds 1e-12 only with care
 template <class T, bool kReverse>
@@ -119,15 +167,14 @@ __global__ void __launch_bounds__(kMostThreads, 2) divergence_kl_kernel(srp_dive
       clear_row(a, n, grad);
       continue;
     }
-    const Logits<T> student(static_cast<const T*>(a.student) + n * a.student_stride, a.V, rate);
-    const Logits<T> teacher(static_cast<const T*>(a.teacher) + n * a.teacher_stride, a.V, rate);
-    const bool plain = student.finite() && teacher.finite();
-    const bool bad = !(student.max < INFINITY) || !(teacher.max < INFINITY);
-    const KlRow<T> row = {powers, rate, kReverse ? student : teacher, kReverse ? teacher : student};
-    KlSums sums;
+    const Logits<T> student(static_cast<const T*>(a.student) + n * a.student_stride);
+    const Logits<T> teacher(static_cast<const T*>(a.teacher) + n * a.teacher_stride);
+    KlRow<T> row = {powers, rate, kReverse ? student : teacher, kReverse ? teacher : student};
+    const KlSums sums = row.sum(a.V);
+    const bool plain = row.primary.finite() && row.other.finite();
+    const bool bad = !(row.primary.top < INFINITY) || !(row.other.top < INFINITY);
     double value = NAN;
     if (plain) {
-      sums = row.sum(a.V);
       value = sums.gaps / sums.primary / a.temperature - log(sums.primary / sums.other);
       value = value < 0 ? 0 : value;  // what rounding left of equal rows
     }
@@ -146,18 +193,24 @@ __global__ void __launch_bounds__(kMostThreads, 2) divergence_kl_kernel(srp_dive
     const double slope = of_primary / a.temperature;
     const double mean = value < INFINITY ? sums.gaps / sums.primary : NAN;
     const int64_t step = int64_t{blockDim.x} * kCount;
-    for (int64_t first = 0; first < a.V; first += step) {
-      const int64_t j = first + int64_t{threadIdx.x} * kCount;
+    int64_t j = (a.V - 1) / step * step + int64_t{threadIdx.x} * kCount;
+    Vector<T> next = row.primary.load_at(j, a.V), next_other = row.other.load_at(j, a.V);
+    SRP_KEEP_ROLLED
+    for (int64_t left = (a.V + step - 1) / step; left > 0; --left, j -= step) {
+      const Vector<T> mine = next, others = next_other;
+      if (left > 1) {
+        next = row.primary.load_at(j - step, a.V);
+        next_other = row.other.load_at(j - step, a.V);
+      }
       float out[kCount];
-      row.each(row.primary.load_at(j, a.V), row.other.load_at(j, a.V),
-               [&](bool careful, int i, const auto& p, const auto& q) {
-                 double g;
-                 if (kReverse)
-                   g = careful && p.e == 0 ? 0 : factor * (p.e * slope * (p.d - q.d - mean));
-                 else
-                   g = factor * (q.e * of_other - p.e * of_primary);
-                 out[i] = rounds_to(g, T{});
-               });
+      row.each(mine, others, [&](bool careful, int i, const auto& p, const auto& q) {
+        double g;
+        if (kReverse)
+          g = careful && p.e == 0 ? 0 : factor * (p.e * slope * (p.d - q.d - mean));
+        else
+          g = factor * (q.e * of_other - p.e * of_primary);
+        out[i] = rounds_to(g, T{});
+      });
       const Vector<T> to = rounded(out, T{});
       if (aligned && j + kCount <= a.V)
         store_vector(grad + j, to);

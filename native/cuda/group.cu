@@ -1,8 +1,8 @@
 // Group statistics (contract: surprisal/group.h), each op in one launch. group_teams.cuh says which threads walk a group, and in which
 // order; the launch chooses by the average size of a group, which changes no bit:
 //
-//   below 512 items  as many lanes a group as leave most of them eight items to do: the statistics of a group, with divisions and a
-//                    root, cost far more than an item, and in one lane of a warp as much as in 32
+//   below 512 items  a warp a few groups: the statistics of a group, with divisions and a root, cost far more than an item, and in
+//                    one lane of a warp as much as in 32, so as many groups as fit share it
 //   512 and more     a block a group: with few groups, a warp for each would leave most warps idle
 #include "backend.cuh"
 #include "group_teams.cuh"
@@ -14,35 +14,67 @@ constexpr int64_t kBlockFrom = 512;
 
 // Every op has run(a, walk, g, items, live, faults) for one group, which all threads of the group call.
 
+template <class F, class Walk>
+__device__ __forceinline__ void store_statistics(const srp_group_normalize_args& a, const Walk& walk, int64_t g,
+                                                 const GroupStatistics& statistics) {
+  if (!walk.leads()) return;
+  if (a.means) store(static_cast<F*>(a.means), g, statistics.mean());
+  if (a.stds) store(static_cast<F*>(a.stds), g, statistics.std());
+  if (a.counts) a.counts[g] = statistics.count();
+}
+
+// The options of most calls. Those of the others would take registers and code here.
 struct Normalize {
+  using Args = srp_group_normalize_args;
+
+  static bool takes(const Args& a) { return !a.weights && !a.centers && !a.spreads && GroupLine::knows(a); }
+
+  template <class F, class Walk>
+  static __device__ __forceinline__ void run(const Args& a, const Walk& walk, int64_t g, int64_t items, bool live,
+                                             uint32_t*) {
+    const PlainTally<F> tally = walk.template number_total<PlainTally<F>>([](PlainTally<F>& t, F x) { t.add(x); });
+    GroupStatistics statistics(a, tally.whole(), items);
+    if (Walk::any(live && statistics.wants_deviations())) {
+      const double mean = statistics.mean();
+      const PlainDeviations deviations =
+          walk.template number_total<PlainDeviations>([&](PlainDeviations& d, F x) { d.add(x, mean); });
+      if (statistics.wants_deviations()) statistics.finish(a, deviations.whole());
+    }
+    if (!live) return;
+    if (a.normalized) {
+      const GroupLine line = statistics.line();
+      walk.number_write(static_cast<F*>(a.normalized), [&](F x) { return line.of(x); });
+    }
+    store_statistics<F>(a, walk, g, statistics);
+  }
+};
+
+struct NormalizeAll {
   using Args = srp_group_normalize_args;
 
   template <class F, class Walk>
   static __device__ __forceinline__ void run(const Args& a, const Walk& walk, int64_t g, int64_t items, bool live,
                                              uint32_t*) {
     const Tally tally =
-        walk.template total<Tally>([&](Tally& t, int64_t i, double x) { t.add(x, item_weight<F>(a.weights, i)); });
+        walk.template rare_total<Tally>([&](Tally& t, int64_t i, double x) { t.add(x, item_weight<F>(a.weights, i)); });
     GroupStatistics statistics(a, tally, items);
     if (Walk::any(live && statistics.wants_deviations())) {
       const double mean = statistics.mean();
-      const Deviations deviations = walk.template total<Deviations>(
+      const Deviations deviations = walk.template rare_total<Deviations>(
           [&](Deviations& d, int64_t i, double x) { d.add(x, item_weight<F>(a.weights, i), mean, statistics.high()); });
       if (statistics.wants_deviations()) statistics.finish(a, deviations);
     }
     if (!live) return;
     if (a.normalized)
-      walk.write(static_cast<F*>(a.normalized),
-                 [&](int64_t i, double x) { return statistics.normalized(x, item_weight<F>(a.weights, i)); });
+      walk.rare_write(static_cast<F*>(a.normalized),
+                      [&](int64_t i, double x) { return statistics.normalized(x, item_weight<F>(a.weights, i)); });
     if (a.centers)
-      walk.write(static_cast<F*>(a.centers),
-                 [&](int64_t i, double x) { return statistics.center(x, item_weight<F>(a.weights, i)); });
+      walk.rare_write(static_cast<F*>(a.centers),
+                      [&](int64_t i, double x) { return statistics.center(x, item_weight<F>(a.weights, i)); });
     if (a.spreads)
-      walk.write(static_cast<F*>(a.spreads),
-                 [&](int64_t i, double x) { return statistics.spread(x, item_weight<F>(a.weights, i)); });
-    if (!walk.leads()) return;
-    if (a.means) store(static_cast<F*>(a.means), g, statistics.mean());
-    if (a.stds) store(static_cast<F*>(a.stds), g, statistics.std());
-    if (a.counts) a.counts[g] = statistics.count();
+      walk.rare_write(static_cast<F*>(a.spreads),
+                      [&](int64_t i, double x) { return statistics.spread(x, item_weight<F>(a.weights, i)); });
+    store_statistics<F>(a, walk, g, statistics);
   }
 };
 
@@ -148,16 +180,26 @@ struct Top2 {
   }
 };
 
+// Blocks of a multiprocessor: the fewer registers a thread, the more items are on their way at once.
+template <class Op>
+constexpr int kTeamBlocks = 2;
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ < 800 || __CUDA_ARCH__ >= 1000)
+// With three, registers are spilled.
+#else
+template <>
+constexpr int kTeamBlocks<Normalize> = 3;
+#endif
+
 // ledger    group_normalize, group_softmax, group_tilt, group_entropy, group_top2, group_weigh
 // bytes     s n inputs + s n outputs + 4 n members + 4 G
 // limit     memory
 // notes     items once, in registers: 1 to 32 lanes a group; 8 MB take 2 us, so small batches are launch-bound
-// turn      8 of group_teams_kernel<Normalize, float>: 32 loaded, 32 stored, 16 float64; 8.5 bytes; at most 79; must
+// turn      8 of group_teams_kernel<Normalize, float>: 32 loaded, 32 stored, 48 float64; 8.5 bytes; at most 45; must
 //           0.5
 template <class Op, class F>
-__global__ void __launch_bounds__(kTeamThreads, 2)
-    group_teams_kernel(typename Op::Args a, int lanes, uint32_t* faults) {
-  each_group_of_warp<F>(a, lanes, faults, [&](const auto& walk, int64_t g, int64_t items, bool live) {
+__global__ void __launch_bounds__(kTeamThreads, kTeamBlocks<Op>)
+    group_teams_kernel(typename Op::Args a, int batch, uint32_t* faults) {
+  each_group_of_warp<F>(a, batch, faults, [&](const auto& walk, int64_t g, int64_t items, bool live) {
     Op::template run<F>(a, walk, g, items, live, faults);
   });
 }
@@ -182,10 +224,10 @@ srp_status launch_as(srp_queue* queue, const typename Op::Args& a, const char* o
                queue->faults);
     return launched(op);
   }
-  const int lanes = lanes_for((a.n + a.G - 1) / a.G);
-  SRP_TRY(check_grid(op, a.G / (kTeamThreads / lanes) + 1));
-  SRP_LAUNCH((group_teams_kernel<Op, F>), dim3(blocks_for(a.G, kTeamThreads / lanes)), dim3(kTeamThreads), 0,
-             queue->stream, a, lanes, queue->faults);
+  const int batch = batch_for((a.n + a.G - 1) / a.G), of_block = batch * (kTeamThreads / kWarp);
+  SRP_TRY(check_grid(op, a.G / of_block + 1));
+  SRP_LAUNCH((group_teams_kernel<Op, F>), dim3(blocks_for(a.G, of_block)), dim3(kTeamThreads), 0, queue->stream, a,
+             batch, queue->faults);
   return launched(op);
 }
 
@@ -200,7 +242,9 @@ srp_status launch(srp_queue* queue, const typename Op::Args* a, const char* op) 
 }  // namespace
 
 srp_status group_normalize(srp_queue* queue, const srp_group_normalize_args* a) {
-  return launch<Normalize>(queue, a, "group_normalize");
+  SRP_TRY(check(a));  // before its options are read
+  constexpr const char* kOp = "group_normalize";
+  return Normalize::takes(*a) ? launch<Normalize>(queue, a, kOp) : launch<NormalizeAll>(queue, a, kOp);
 }
 srp_status group_softmax(srp_queue* queue, const srp_group_softmax_args* a) {
   return launch<Softmax>(queue, a, "group_softmax");

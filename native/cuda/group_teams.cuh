@@ -2,8 +2,8 @@
 //
 //   up to 256 items   lane l of a warp has items 8 l to 8 l + 7, in registers: they are read once, by 16 bytes where neighbours in
 //                     the group are neighbours in memory, and added one after the other; then the lanes by halves. A group of
-//                     8 takes one lane, one of 64 eight lanes. The other lanes would add zeros, so as many groups as fit
-//                     share a warp
+//                     8 takes one lane, one of 64 eight lanes: as many, by powers of two, as it has use for. Groups are packed
+//                     into a warp, the larger ones first
 //   more              256 walkers, walker w has items w, w + 256, ...: the 32 of each warp are added by halves, the eight
 //                     warps in order. They are the threads of a block, or a warp plays one after the other
 #pragma once
@@ -34,6 +34,61 @@ __device__ __forceinline__ void each_number(Deviations& a, Deviations& b, const 
   visit(a.squares, b.squares, Sum{});
   visit(a.second, b.second, Max{});
   visit(a.winners, b.winners, Sum{});
+}
+
+// Tally and Deviations of items of weight 1, in fewer instructions.
+template <class F>
+struct PlainTally {
+  double sum = 0;
+  F low = INFINITY, high = -INFINITY;
+  int32_t numbers = 0;
+
+  __device__ __forceinline__ void add(F x) {
+    const bool number = x == x;
+    sum += number ? static_cast<double>(x) : 0;
+    if (x < low) low = x;
+    if (x > high) high = x;
+    numbers += number;
+  }
+  __device__ __forceinline__ Tally whole() const {
+    Tally t;
+    t.sum = sum;
+    t.weight = static_cast<double>(numbers);
+    t.low = static_cast<double>(low);
+    t.high = static_cast<double>(high);
+    t.numbers = numbers;
+    return t;
+  }
+};
+struct PlainDeviations {
+  double sum = 0, squares = 0;
+
+  template <class F>
+  __device__ __forceinline__ void add(F x, double mean) {
+    const double d = x == x ? static_cast<double>(x) - mean : 0;
+    sum += d;
+    squares += d * d;
+  }
+  __device__ __forceinline__ Deviations whole() const {
+    Deviations d;
+    d.sum = sum;
+    d.squares = squares;
+    return d;
+  }
+};
+
+template <class F, class Visit>
+__device__ __forceinline__ void each_number(PlainTally<F>& a, PlainTally<F>& b, const Visit& visit) {
+  visit(a.sum, b.sum, Sum{});
+  visit(a.low, b.low, Min{});
+  visit(a.high, b.high, Max{});
+  visit(a.numbers, b.numbers, Sum{});
+}
+
+template <class Visit>
+__device__ __forceinline__ void each_number(PlainDeviations& a, PlainDeviations& b, const Visit& visit) {
+  visit(a.sum, b.sum, Sum{});
+  visit(a.squares, b.squares, Sum{});
 }
 
 struct Total {
@@ -68,7 +123,9 @@ __device__ __forceinline__ void each_number(Span& a, Span& b, const Visit& visit
 }
 
 // ---- the three ways to walk a group. `total` calls visit(total, i, x) for every item i with number x and adds up, for every thread of
-// the group; `write` stores make(i, x) as element i of an array.
+// the group; `write` stores make(i, x) as element i of an array. `number_total` and
+// `number_write` do not say which item a number is; they may call visit and make with a NaN that is none. `rare_total` and `rare_write` do the same in less code, for visits of
+// many instructions that few calls need: a warp that goes through a kernel once waits for its code.
 
 template <class F>
 struct Group {
@@ -85,30 +142,35 @@ struct Group {
   }
 };
 
-// Up to eight items a lane, in registers; `lanes` neighbours have a group. All lanes of the warp call everything together.
+// Up to eight items a lane, in registers; `team` lanes have the group, from a multiple of it on, and `widest` is the largest team of the
+// warp. All lanes of the warp call everything together but for the writes.
 template <class F>
 class TeamWalk {
  public:
-  __device__ TeamWalk(const Group<F>& group, int lanes, uint32_t* faults) : group_(group), lanes_(lanes) {
-    const int rank = static_cast<int>(threadIdx.x) % lanes;
-    first_ = group.begin + rank * kOfTeamLane;
-    SRP_UNROLL
-    for (int q = 0; q < kOfTeamLane / kQuad; ++q) {
-      if (!group.members) {
-        const Quad<F> quad = load_quad(group.values, place(q));
-        SRP_UNROLL
-        for (int k = 0; k < kQuad; ++k) {
-          x_[q * kQuad + k] = quad.at[k];
-          if (place(q).has(k)) there_ |= 1u << (q * kQuad + k);
-        }
-        continue;
-      }
+  __device__ __forceinline__ TeamWalk(const Group<F>& group, int team, int widest, uint32_t* faults)
+      : values_(group.values), members_(group.members), team_(team), widest_(widest) {
+    const int rank = static_cast<int>(threadIdx.x) & (team - 1);
+    first_ = static_cast<uint32_t>(group.begin) + static_cast<uint32_t>(rank * kOfTeamLane);
+    const int left = static_cast<int>(group.end - group.begin) - rank * kOfTeamLane;
+    const int count = left < 0 ? 0 : left < kOfTeamLane ? left : kOfTeamLane;
+    there_ = (1u << count) - 1;
+    if (group.members) {
       SRP_UNROLL
-      for (int k = 0; k < kQuad; ++k) {
-        const int64_t i = place(q).has(k) ? group.item(place(q).first + k, faults) : -1;
-        x_[q * kQuad + k] = i >= 0 ? group.values[i] : F{0};
-        if (i >= 0) there_ |= 1u << (q * kQuad + k);
+      for (int s = 0; s < kOfTeamLane; ++s) {
+        const int64_t i = s < count ? group.item(place(s), faults) : -1;
+        x_[s] = i >= 0 ? group.values[i] : static_cast<F>(NAN);
+        if (i < 0) there_ &= ~(1u << s);
       }
+    } else if (count == kOfTeamLane && aligned16(group.values + place(0))) {
+      SRP_UNROLL
+      for (int q = 0; q < kOfTeamLane / kQuad; ++q) {
+        const Quad<F> quad = load_words(group.values + place(q * kQuad));
+        SRP_UNROLL
+        for (int k = 0; k < kQuad; ++k) x_[q * kQuad + k] = quad.at[k];
+      }
+    } else {
+      SRP_UNROLL
+      for (int s = 0; s < kOfTeamLane; ++s) x_[s] = s < count ? group.values[place(s)] : static_cast<F>(NAN);
     }
   }
 
@@ -116,50 +178,100 @@ class TeamWalk {
   __device__ __forceinline__ T total(const Visit& visit) const {
     T all;
     SRP_UNROLL
+    for (int s = 0; s < kOfTeamLane; ++s)
+      if (there_ >> s & 1u) visit(all, item(s), x_[s]);
+    return of_team(all);
+  }
+  template <class T, class Visit>
+  __device__ __forceinline__ T rare_total(const Visit& visit) const {
+    T all;
+    SRP_KEEP_ROLLED
     for (int s = 0; s < kOfTeamLane; ++s) {
+      if (!(there_ >> s & 1u)) continue;
       const int64_t i = item(s);
-      if (i >= 0) visit(all, i, static_cast<double>(x_[s]));
+      visit(all, i, values_[i]);
     }
-    each_number(all, all, [&](auto& number, auto&, auto combine) {
-      for (int distance = lanes_ / 2; distance > 0; distance /= 2) {
-        const auto other = __shfl_xor_sync(kFullWarp, number, distance);
-        number = (threadIdx.x & distance) ? combine(other, number) : combine(number, other);
-      }
-    });
-    return all;
+    return of_team(all);
+  }
+
+  template <class T, class Visit>
+  __device__ __forceinline__ T number_total(const Visit& visit) const {
+    T all;
+    SRP_UNROLL
+    for (int s = 0; s < kOfTeamLane; ++s) visit(all, x_[s]);
+    return of_team(all);
   }
 
   template <class Make>
   __device__ __forceinline__ void write(F* out, const Make& make) const {
+    F made[kOfTeamLane];
     SRP_UNROLL
-    for (int q = 0; q < kOfTeamLane / kQuad; ++q) {
-      Quad<F> quad;
-      SRP_UNROLL
-      for (int k = 0; k < kQuad; ++k) {
-        const int64_t i = item(q * kQuad + k);
-        srp::put(&quad.at[k], i >= 0 ? make(i, static_cast<double>(x_[q * kQuad + k])) : 0.0);
-        if (group_.members && i >= 0) out[i] = quad.at[k];
-      }
-      if (!group_.members) store_quad(out, place(q), quad);
+    for (int s = 0; s < kOfTeamLane; ++s)
+      srp::put(&made[s], there_ >> s & 1u ? make(item(s), static_cast<double>(x_[s])) : 0.0);
+    store_all(out, made);
+  }
+  template <class Make>
+  __device__ __forceinline__ void number_write(F* out, const Make& make) const {
+    F made[kOfTeamLane];
+    SRP_UNROLL
+    for (int s = 0; s < kOfTeamLane; ++s) made[s] = make(x_[s]);
+    store_all(out, made);
+  }
+  template <class Make>
+  __device__ __forceinline__ void rare_write(F* out, const Make& make) const {
+    SRP_KEEP_ROLLED
+    for (int s = 0; s < kOfTeamLane; ++s) {
+      if (!(there_ >> s & 1u)) continue;
+      const int64_t i = item(s);
+      store(out, i, make(i, static_cast<double>(values_[i])));
     }
   }
 
   // Whether any lane of the warp passes true.
   static __device__ __forceinline__ bool any(bool says) { return __any_sync(kFullWarp, says); }
-  __device__ __forceinline__ bool leads() const { return static_cast<int>(threadIdx.x) % lanes_ == 0; }
+  __device__ __forceinline__ bool leads() const { return (threadIdx.x & (team_ - 1)) == 0; }
 
  private:
-  __device__ __forceinline__ QuadPlace place(int q) const { return {first_ + q * kQuad, group_.begin, group_.end}; }
-  // Looked up again, to save registers.
-  __device__ __forceinline__ int64_t item(int s) const {
-    return there_ >> s & 1u ? member(group_.members, first_ + s) : -1;
+  __device__ __forceinline__ int64_t place(int s) const { return first_ + static_cast<uint32_t>(s); }
+  // Of the item at place s that is there. Looked up again, to save registers.
+  __device__ __forceinline__ int64_t item(int s) const { return member(members_, place(s)); }
+
+  __device__ __forceinline__ void store_all(F* out, const F (&made)[kOfTeamLane]) const {
+    if (!members_ && there_ == (1u << kOfTeamLane) - 1 && aligned16(out + place(0))) {
+      SRP_UNROLL
+      for (int q = 0; q < kOfTeamLane / kQuad; ++q) {
+        Quad<F> quad;
+        SRP_UNROLL
+        for (int k = 0; k < kQuad; ++k) quad.at[k] = made[q * kQuad + k];
+        store_words(out + place(q * kQuad), quad);
+      }
+      return;
+    }
+    SRP_UNROLL
+    for (int s = 0; s < kOfTeamLane; ++s)
+      if (there_ >> s & 1u) out[item(s)] = made[s];
   }
 
-  const Group<F> group_;
-  const int lanes_;
-  int64_t first_;
-  F x_[kOfTeamLane];
-  unsigned there_ = 0;
+  // Halves of the team add up, then halves of those.
+  template <class T>
+  __device__ __forceinline__ T of_team(T all) const {
+    SRP_KEEP_ROLLED
+    for (int distance = widest_ / 2; distance > 0; distance /= 2) {
+      each_number(all, all, [&](auto& number, auto&, auto combine) {
+        const auto other = __shfl_xor_sync(kFullWarp, number, distance);
+        const auto both = (threadIdx.x & distance) ? combine(other, number) : combine(number, other);
+        if (distance < team_) number = both;
+      });
+    }
+    return all;
+  }
+
+  const F* const values_;
+  const int32_t* const members_;
+  const int team_, widest_;
+  uint32_t first_;  // its place
+  F x_[kOfTeamLane];  // NaN where there is no item
+  unsigned there_;
 };
 
 // 256 walkers: the threads of a block (kTogether), or a warp that plays eight warps one after the other.
@@ -172,14 +284,14 @@ class LongWalk {
   __device__ __forceinline__ T total(const Visit& visit) const {
     if constexpr (kTogether) {
       T all;
-      walk(threadIdx.x, kTeamThreads, [&](int64_t i, double x) { visit(all, i, x); });
+      walk(threadIdx.x, kTeamThreads, [&](int64_t i, F x) { visit(all, i, x); });
       each_number(all, all, [](auto& number, auto&, auto combine) { number = block_reduce(number, combine); });
       return all;
     } else {
       T all;
       for (int w = 0; w < kTeamThreads / kWarp; ++w) {
         T part;
-        walk(w * kWarp + threadIdx.x % kWarp, kTeamThreads, [&](int64_t i, double x) { visit(part, i, x); });
+        walk(w * kWarp + threadIdx.x % kWarp, kTeamThreads, [&](int64_t i, F x) { visit(part, i, x); });
         each_number(all, part, [&](auto& number, auto& own, auto combine) {
           own = warp_reduce(own, combine);
           number = w == 0 ? own : combine(number, own);
@@ -192,7 +304,25 @@ class LongWalk {
   template <class Make>
   __device__ __forceinline__ void write(F* out, const Make& make) const {
     constexpr int kThreads = kTogether ? kTeamThreads : kWarp;
-    walk(threadIdx.x % kThreads, kThreads, [&](int64_t i, double x) { store(out, i, make(i, x)); });
+    walk(threadIdx.x % kThreads, kThreads, [&](int64_t i, F x) { store(out, i, make(i, static_cast<double>(x))); });
+  }
+
+  template <class T, class Visit>
+  __device__ __forceinline__ T number_total(const Visit& visit) const {
+    return total<T>([&](T& t, int64_t, F x) { visit(t, x); });
+  }
+  template <class Make>
+  __device__ __forceinline__ void number_write(F* out, const Make& make) const {
+    constexpr int kThreads = kTogether ? kTeamThreads : kWarp;
+    walk(threadIdx.x % kThreads, kThreads, [&](int64_t i, F x) { out[i] = make(x); });
+  }
+  template <class T, class Visit>
+  __device__ __forceinline__ T rare_total(const Visit& visit) const {
+    return total<T>(visit);
+  }
+  template <class Make>
+  __device__ __forceinline__ void rare_write(F* out, const Make& make) const {
+    write(out, make);
   }
 
   static __device__ __forceinline__ bool any(bool says) {
@@ -215,7 +345,7 @@ class LongWalk {
       for (int u = 0; u < kUnderWay; ++u) x[u] = items[u] >= 0 ? group_.values[items[u]] : F{0};
       SRP_UNROLL
       for (int u = 0; u < kUnderWay; ++u)
-        if (items[u] >= 0) visit(items[u], static_cast<double>(x[u]));
+        if (items[u] >= 0) visit(items[u], x[u]);
     }
   }
 
@@ -239,40 +369,97 @@ __device__ __forceinline__ Group<F> group_at(const Args& a, int64_t g, bool repo
   return {static_cast<const F*>(a.values), a.members, a.n, range.begin, range.end};
 }
 
-template <class F>
-__device__ __forceinline__ Group<F> empty(Group<F> group) {
-  group.begin = group.end = 0;
-  return group;
+// How many groups a warp takes that hold `items` each on average: what fills its lanes twice.
+inline int batch_for(int64_t items) {
+  const int batch = 2 * kWarp / lanes_for(items);
+  return batch < kWarp ? batch : kWarp;
 }
 
-// run(walk, g, items, live) for the groups of this warp: those that fit its teams side by side, then the larger ones one by one. A
+// The groups of a warp, each first with the lane that found it, then packed into turns of 32 slots, the larger teams first, so that each
+// team begins at a multiple of its size. Sizes are powers of two.
+struct Packing {
+  int teams, slots;
+  int slot;  // the first of the team at the place of this lane, in the order of slots
+  int lane;  // whose team that is
+  int size;  // of each team, where all are as large and in order; else 0
+
+  // `team` is 0 in a lane without a group that fits. All lanes of the warp call it.
+  __device__ Packing(int team) {
+    SRP_SHARED(int, order, kTeamThreads);
+    int* const mine = order + threadIdx.x / kWarp * kWarp;
+    const int me = static_cast<int>(threadIdx.x) % kWarp;
+    teams = __popc(__ballot_sync(kFullWarp, team > 0));
+    size = __shfl_sync(kFullWarp, team, 0);
+    slots = teams * size;
+    slot = me * size;
+    lane = me;
+    if (__all_sync(kFullWarp, team == (me < teams ? size : 0))) return;
+    const unsigned before = (1u << me) - 1;
+    int place = 0, sorted = 0;
+    size = slot = slots = 0;
+    SRP_KEEP_ROLLED
+    for (int lanes = kWarp; lanes >= 0; lanes = lanes == 0 ? -1 : lanes / 2) {
+      const unsigned those = __ballot_sync(kFullWarp, team == lanes);
+      const int earlier = __popc(those & before), count = __popc(those);
+      if (team == lanes) {
+        place = sorted + earlier;
+        slot = slots + earlier * lanes;
+      }
+      sorted += count;
+      slots += count * lanes;
+    }
+    mine[place] = me;
+    __syncwarp();
+    lane = mine[me];
+    slot = __shfl_sync(kFullWarp, slot, lane);
+  }
+
+  // The lane that found the group of a slot; of a slot without one, some lane. All lanes of the warp call it.
+  __device__ int owner(int of_slot) const {
+    if (size) return (of_slot >> (__ffs(size) - 1)) % kWarp;
+    int at = 0;
+    SRP_KEEP_ROLLED
+    for (int distance = kWarp / 2; distance > 0; distance /= 2) {
+      const int next = at + distance, begins = __shfl_sync(kFullWarp, slot, next);
+      if (next < teams && begins <= of_slot) at = next;
+    }
+    return __shfl_sync(kFullWarp, lane, at);
+  }
+};
+
+// The lanes that a group of so many items takes.
+__device__ __forceinline__ int team_of(int items) {
+  const int lanes = (items + kOfTeamLane - 1) / kOfTeamLane;
+  return lanes < 2 ? 1 : 1 << (32 - __clz(lanes - 1));
+}
+
+// run(walk, g, items, live) for the `batch` groups of this warp: those that fit its teams side by side, then the larger ones one by one. A
 // walk that is not live stores nothing.
 template <class F, class Args, class Run>
-__device__ __forceinline__ void each_group_of_warp(const Args& a, int lanes, uint32_t* faults, const Run& run) {
+__device__ __forceinline__ void each_group_of_warp(const Args& a, int batch, uint32_t* faults, const Run& run) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const int64_t warp = (blockIdx.x * int64_t{kTeamThreads} + threadIdx.x) / kWarp, first = warp * (kWarp / lanes);
+  const int64_t warp = (blockIdx.x * int64_t{kTeamThreads} + threadIdx.x) / kWarp, first = warp * batch;
   if (first >= a.G) return;  // the whole warp
-  int64_t g = first + lane / lanes < a.G ? first + lane / lanes : a.G - 1;
-  const bool exists = first + lane / lanes < a.G, leads = lane % lanes == 0;
-  Group<F> group = group_at<F>(a, g, exists && leads, faults);
-  const bool fits = group.end - group.begin <= lanes * kOfTeamLane;
-  unsigned others = __ballot_sync(kFullWarp, exists && leads && !fits);
-  // One walk in the code for both: most of a kernel's code is `run`.
-  int team = lanes;
-  bool live = exists && fits;
+  const bool exists = lane < batch && first + lane < a.G;
+  Group<F> found = group_at<F>(a, exists ? first + lane : first, exists, faults);
+  const int32_t begin = static_cast<int32_t>(found.begin), items = static_cast<int32_t>(found.end - found.begin);
+  const unsigned larger = __ballot_sync(kFullWarp, exists && items > kTeamItems);
+  const bool fits = exists && items <= kTeamItems;
+  const Packing packing(fits ? team_of(items) : 0);
   SRP_KEEP_ROLLED
-  while (true) {
-    const int64_t items = group.end - group.begin;
-    if (live && items > kTeamItems)
-      run(LongWalk<F, false>(group, faults), g, items, true);
-    else
-      run(TeamWalk<F>(live ? group : empty(group), team, faults), g, items, live);
-    if (!others) return;
-    g = first + (__ffs(static_cast<int>(others)) - 1) / lanes;
-    group = group_at<F>(a, g, false, faults);
-    team = kWarp;
-    live = true;
-    others &= others - 1;
+  for (int turn = 0; turn < packing.slots; turn += kWarp) {
+    const int owner = packing.owner(turn + lane);
+    const bool live = turn + lane < packing.slots;
+    const int count = __shfl_sync(kFullWarp, items, owner), team = live ? team_of(count) : 1;
+    Group<F> group = found;
+    group.begin = __shfl_sync(kFullWarp, begin, owner);
+    group.end = live ? group.begin + count : group.begin;
+    run(TeamWalk<F>(group, team, __shfl_sync(kFullWarp, team, 0), faults), first + owner, count, live);
+  }
+  for (unsigned others = larger; others; others &= others - 1) {
+    const int64_t g = first + __ffs(static_cast<int>(others)) - 1;
+    const Group<F> group = group_at<F>(a, g, false, faults);
+    run(LongWalk<F, false>(group, faults), g, group.end - group.begin, true);
   }
 }
 
@@ -285,7 +472,7 @@ __device__ __forceinline__ void group_of_block(const Args& a, uint32_t* faults, 
   if (items > kTeamItems)
     run(LongWalk<F, true>(group, faults), g, items, true);
   else if (threadIdx.x < kWarp)
-    run(TeamWalk<F>(group, kWarp, faults), g, items, true);
+    run(TeamWalk<F>(group, kWarp, kWarp, faults), g, items, true);
 }
 
 }  // namespace srp::cuda

@@ -54,6 +54,24 @@ SRP_HD double item_weight(const void* weights, int64_t i) {
   return weights ? load(static_cast<const F*>(weights), i) : 1;
 }
 
+// What `normalized` makes of the items of a group, of weight 1: one number of all, or five operations.
+struct GroupLine {
+  // Whether a group has one, whatever its items are.
+  static SRP_HD bool knows(const srp_group_normalize_args& a) {
+    return a.center != SRP_CENTER_RUNNER_UP && (a.scale == SRP_SCALE_STD || a.scale == SRP_SCALE_NONE);
+  }
+
+  bool constant, abstain;
+  double shift, residue, slope, factor, gain;  // of a constant: the shift
+
+  template <class F>
+  SRP_HD F of(F x) const {
+    const double y = ((static_cast<double>(x) - shift) - residue) * slope * factor;
+    const F made = static_cast<F>(gain * (constant ? shift : y));
+    return abstain && isnan(x) ? F(0) : made;
+  }
+};
+
 class GroupStatistics {
  public:
   // `items` counts all of the group, `tally` its numbers.
@@ -120,6 +138,31 @@ class GroupStatistics {
   SRP_HD int32_t count() const { return static_cast<int32_t>(count_); }
 
   SRP_HD double normalized(double x, double w) const { return gain_ * transformed(x, w); }
+
+  // Of items of weight 1.
+  SRP_HD GroupLine line() const {
+    const bool centred = center_ != SRP_CENTER_NONE, copies = !centred && scale_ == SRP_SCALE_NONE;
+    GroupLine l = {false, abstain_, 0, 0, 1, 1, gain_};
+    const bool single = kind_ == kSingle && !copies;
+    if (kind_ == kVoid || single || (kind_ == kConstant && centred)) {
+      l.constant = true;
+      l.shift = kind_ == kVoid ? NAN : single && singleton_ != SRP_SINGLETON_ZERO ? high_ : 0;
+      if (single && scale_ == SRP_SCALE_STD) l.shift /= 1 + epsilon_;
+      return l;
+    }
+    if (centred) {
+      l.shift = mean_;
+      l.residue = residue_;
+    }
+    if (center_ == SRP_CENTER_LEAVE_ONE_OUT) l.slope = weight_ / (weight_ - 1);
+    if (scale_ == SRP_SCALE_STD) {
+      constexpr double kUp = 0x1p600;  // where the std and epsilon are so small that their inverse is no number
+      const bool small = isinf(inverse_);
+      if (small) l.slope *= kUp;
+      l.factor = small ? 1 / ((std_ + epsilon_) * kUp) : inverse_;
+    }
+    return l;
+  }
 
   SRP_HD double center(double x, double w) const {
     if (isnan(x) || kind_ == kVoid || kind_ == kWeightless) return NAN;
