@@ -62,6 +62,8 @@ struct LogitTiles {
 // 48th line.
 template <class T>
 struct LogitStages {
+  using Number = T;
+  static constexpr int kParts = 1, kSlots = 5, kPartStages = 4, kBehind = 1, kAcrossLeft = 0, kAcrossRight = 0;
   static constexpr int kPieces = WarpgroupTiles::kStageTerms / kPieceTerms, kApart = WarpgroupTiles::kThreads / kPieces;
   static constexpr int kLeft = WarpgroupTiles::kRows / kApart, kRight = (kTensorTile + kApart - 1) / kApart;
   static constexpr int kLast = kLeft + kRight - 1, kLastLines = kTensorTile - (kRight - 1) * kApart;
@@ -73,13 +75,13 @@ struct LogitStages {
   __device__ __forceinline__ void copy(char* slot, int64_t stage) const {
     const int line = static_cast<int>(threadIdx.x) / kPieces, piece = static_cast<int>(threadIdx.x) % kPieces;
     const int64_t begin = stage * WarpgroupTiles::kStageTerms + piece * kPieceTerms;
-    char* const to = slot + line * WarpgroupTiles::kStageBytes + (piece ^ line % kPieces) * 16;
+    char* const to = slot + line * WarpgroupTiles::kLineBytes + (piece ^ line % kPieces) * 16;
     const uint32_t read = begin < D ? there : 0;
     SRP_UNROLL
     for (int i = 0; i <= kLast; ++i) {
       if (i == kLast && line >= kLastLines) break;
       const T* const from = i < kLeft ? left + i * kApart * D : right + (i - kLeft) * kApart * D;
-      copy_piece(to + i * kApart * WarpgroupTiles::kStageBytes, from + begin, (read >> i & 1) != 0);
+      copy_piece(to + i * kApart * WarpgroupTiles::kLineBytes, from + begin, (read >> i & 1) != 0);
     }
   }
 };
@@ -124,7 +126,7 @@ __device__ __forceinline__ void form_logits(const Args& a, char* ring, int64_t f
                 lines_there<Tiles::kRight, Tiles::kApart>(j, id_there) << Tiles::kLeft;
   if constexpr (Way::kOfGroups) {
     constexpr int64_t kTerms = WarpgroupTiles::kStageTerms;
-    multiply_stages<T>(ring, tiles, static_cast<int>((a.D + kTerms - 1) / kTerms), x);
+    multiply_stages(ring, tiles, static_cast<int>((a.D + kTerms - 1) / kTerms), x);
   } else {
     tiles.aligned = in_pieces(a);
     multiply_tiles(ring, tiles, (a.D + Tiles::kTerms - 1) / Tiles::kTerms * 2, x);

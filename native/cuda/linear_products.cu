@@ -6,9 +6,8 @@
 // float16 g would lose what is small.
 #include <type_traits>
 
+#include "linear_logits.cuh"
 #include "linear_slab.cuh"
-#include "tensor_tiles.cuh"
-#include "vector.cuh"
 
 namespace srp::cuda {
 namespace {
@@ -113,16 +112,107 @@ class ProductTiles {
   uint8_t there_;
 };
 
-// Where a product's sums go: with those that wait, to wait on or to `store(line, d, sum)`.
-template <class Store>
-__device__ __forceinline__ void put_sums(const TensorSums& sums, double* waiting, int64_t line, int64_t column,
-                                         int64_t D, bool first, bool last, const Store& store) {
+// The same for warpgroups, a stage of 64 terms a slot: 192 lines of the left side in two numbers, or the panels of 192 ids, whose lines are
+// terms; of the right side 64 lines of 128 numbers, as two blocks of 64 numbers. Lines are whole 16 bytes.
+template <bool kOfWeight>
+class ProductStages {
+ public:
+  using Number = BFloat16;
+  using Way = WarpgroupTiles;
+  static constexpr int kParts = 2, kSlots = 3, kPartStages = 2, kBehind = 0, kAcrossLeft = kOfWeight, kAcrossRight = 1;
+
+  __device__ ProductStages(const Slab& slab, const TermLines& right, int64_t line, int64_t column)
+      : slab_(slab), right_(right) {
+    left_ = slab.part(0) + (kOfWeight ? slab.place(0, line) : slab.place(line, 0)) + own_piece() * kPieceTerms;
+    there_ = 0;
+    SRP_UNROLL
+    for (int i = 0; i < kLeft; ++i) {
+      const int own = own_line() + i * kLines;
+      if (kOfWeight ? line + own / Way::kStageTerms * kGroupPanel < slab.ids : line + own < slab.rows)
+        there_ |= 1u << i;
+    }
+    line_ = right.first + own_term() * right.pitch + column + own_right() * kPieceTerms;
+    if (column + own_right() * kPieceTerms < right.D) there_ |= 1u << kLeft;
+  }
+
+  // Stages must come in their order.
+  __device__ __forceinline__ void copy(char* slot, int64_t stage) {
+    copy_left(slot);
+    copy_right(slot + kParts * Way::kLeftBytes, stage * Way::kStageTerms);
+    const int64_t next = kOfWeight ? Way::kStageTerms * kGroupPanel : slab_.rows * kGroupPanel;
+    left_ += next;
+    if (stage + 1 == right_.steps) left_ -= right_.steps * next;  // the second parts meet the same g
+    line_ += Way::kStageTerms * right_.pitch;
+  }
+
+ private:
+  static constexpr int kPieces = Way::kLineBytes / 16,
+                       kLines = Way::kThreads / kPieces;  // lines that all threads copy together
+  static constexpr int kLeft = Way::kRows / kLines, kTerms = Way::kThreads / (2 * kPieces);
+
+  static __device__ __forceinline__ int own_line() { return static_cast<int>(threadIdx.x) / kPieces; }
+  static __device__ __forceinline__ int own_piece() { return static_cast<int>(threadIdx.x) % kPieces; }
+  static __device__ __forceinline__ int own_term() { return static_cast<int>(threadIdx.x) / (2 * kPieces); }
+  static __device__ __forceinline__ int own_right() { return static_cast<int>(threadIdx.x) % (2 * kPieces); }
+
+  // A stage has 192 lines of a panel, or of each of three panels as many as it has terms.
+  __device__ __forceinline__ void copy_left(char* slot) const {
+    char* const to = slot + own_line() * Way::kLineBytes + (own_piece() ^ own_line() % kPieces) * 16;
+    const int64_t rest = slab_.part(1) - slab_.part(0);
+    SRP_UNROLL
+    for (int i = 0; i < kLeft; ++i) {
+      const int line = own_line() + i * kLines;
+      const uint16_t* const from = left_ + (kOfWeight ? line / Way::kStageTerms * slab_.rows * kGroupPanel +
+                                                            line % Way::kStageTerms * kGroupPanel
+                                                      : line * kGroupPanel);
+      const bool there = (there_ >> i & 1) != 0;
+      copy_piece(to + i * kLines * Way::kLineBytes, from, there);
+      copy_piece(to + i * kLines * Way::kLineBytes + Way::kLeftBytes, from + rest, there);
+    }
+  }
+
+  __device__ __forceinline__ void copy_right(char* slot, int64_t term) const {
+    char* const to = slot + own_right() / kPieces * (Way::kStageTerms * Way::kLineBytes) +
+                     own_term() * Way::kLineBytes + (own_right() % kPieces ^ own_term() % kPieces) * 16;
+    SRP_UNROLL
+    for (int line = 0; line < Way::kStageTerms; line += kTerms) {
+      if (own_term() + line >= Way::kStageTerms) break;
+      const bool there = (there_ >> kLeft & 1) != 0 && right_.there(term + own_term() + line) != 0;
+      copy_piece(to + line * Way::kLineBytes, line_ + line * right_.pitch, there);
+    }
+  }
+
+  const Slab& slab_;
+  const TermLines& right_;
+  const uint16_t* left_;  // of this thread's first line, the nearest numbers
+  const BFloat16* line_;  // of its first term
+  uint32_t there_;  // a bit for each line of the left side, and one for the columns
+};
+
+// The product of a tile, whose sums begin at `line` and `column`.
+template <bool kOfWeight, class Way>
+__device__ __forceinline__ void multiply(char* memory, const Slab& slab, const TermLines& right, int64_t line,
+                                         int64_t column, TensorSums& sums) {
+  if constexpr (Way::kOfGroups) {
+    ProductStages<kOfWeight> product(slab, right, line, column);
+    multiply_stages(ring_of<Way>(memory), product, static_cast<int>(right.steps * right.parts), sums);
+  } else {
+    ProductTiles<kOfWeight> product(slab, right, line, column);
+    multiply_tiles(ring_of<Way>(memory), product, right.steps * right.parts, sums);
+  }
+}
+
+// Where a product's sums go, of the lines before `end`: with those that wait, to wait on or to `store(line, d, sum)`.
+template <class Way, class Store>
+__device__ __forceinline__ void put_sums(const TensorSums& sums, double* waiting, int64_t line, int64_t end,
+                                         int64_t column, int64_t D, bool first, bool last, const Store& store) {
   SRP_UNROLL
   for (int r = 0; r < 2 * kSumRows; ++r) {
-    const int64_t at = line + warp_row() + r * 8 + tensor_lane() / 4;
+    const int64_t at = line + Way::row(r / 2) + r % 2 * 8 + tensor_lane() / 4;
+    if (at >= end) continue;
     SRP_UNROLL
     for (int c = 0; c < 2 * kSumColumns; ++c) {
-      const int64_t d = column + warp_column() + c / 2 * 8 + tensor_lane() % 4 * 2 + c % 2;
+      const int64_t d = column + Way::column(r / 2) + c / 2 * 8 + tensor_lane() % 4 * 2 + c % 2;
       if (d >= D) continue;
       double sum = static_cast<double>(sums[r / 2][c / 2][r % 2 * 2 + c % 2]);
       if (!first) sum += waiting[at * D + d];
@@ -141,17 +231,17 @@ __device__ __forceinline__ void put_sums(const TensorSums& sums, double* waiting
 // shared    49152
 // notes     2 N V D operations on tensor cores, twice: g comes in two parts
 // turn      64 of hidden_product_kernel<BFloat16>: 64 tensor, 96 loaded, 64 shared; 1.5 bytes; at most 5
-template <class T>
-__global__ void __launch_bounds__(kTensorThreads, 1)
+template <class T, class Way>
+__global__ void __launch_bounds__(Way::kThreads, 1)
     hidden_product_kernel(srp_linear_backward_args a, Slab slab, TermLines weight, double* waiting) {
-  SRP_DYN_SHARED(char, ring);
-  const int64_t tiles = slab.rows / kTensorTile;
-  const int64_t line = blockIdx.x % tiles * kTensorTile, column = blockIdx.x / tiles * kTensorTile;
-  ProductTiles<false> product(slab, weight, line, column);
+  if constexpr (Way::kOfGroups && SRP_WARPGROUP_INSTRUCTIONS == 0) return;
+  SRP_DYN_SHARED(char, memory);
+  const int64_t tiles = (slab.rows + Way::kRows - 1) / Way::kRows;
+  const int64_t line = blockIdx.x % tiles * Way::kRows, column = blockIdx.x / tiles * kTensorTile;
   TensorSums sums;
-  multiply_tiles(ring, product, weight.steps * weight.parts, sums);
-  const bool last = slab.first_id + slab.ids >= a.V;
-  put_sums(sums, waiting, line, column, a.D, slab.first_id == 0, last, [&](int64_t row, int64_t d, double sum) {
+  multiply<false, Way>(memory, slab, weight, line, column, sums);
+  const bool first = slab.first_id == 0, last = slab.first_id + slab.ids >= a.V;
+  put_sums<Way>(sums, waiting, line, slab.rows, column, a.D, first, last, [&](int64_t row, int64_t d, double sum) {
     const int64_t n = slab.first_row + row;
     if (n < a.N) store(static_cast<T*>(a.grad_hidden), n * a.D + d, kept(a.mask, n) ? sum : 0);
   });
@@ -164,18 +254,18 @@ __global__ void __launch_bounds__(kTensorThreads, 1)
 // shared    49152
 // notes     2 N V D operations on tensor cores, twice: g comes in two parts
 // turn      64 of weight_product_kernel<BFloat16>: 64 tensor, 96 loaded, 64 shared; 1.5 bytes; at most 5
-template <class T>
-__global__ void __launch_bounds__(kTensorThreads, 1)
+template <class T, class Way>
+__global__ void __launch_bounds__(Way::kThreads, 1)
     weight_product_kernel(srp_linear_backward_args a, Slab slab, TermLines hidden, double* waiting) {
-  SRP_DYN_SHARED(char, ring);
-  const int64_t tiles = (slab.ids + kTensorTile - 1) / kTensorTile;
-  const int64_t line = blockIdx.x % tiles * kTensorTile, column = blockIdx.x / tiles * kTensorTile;
-  ProductTiles<true> product(slab, hidden, line, column);
+  if constexpr (Way::kOfGroups && SRP_WARPGROUP_INSTRUCTIONS == 0) return;
+  SRP_DYN_SHARED(char, memory);
+  const int64_t tiles = (slab.ids + Way::kRows - 1) / Way::kRows;
+  const int64_t line = blockIdx.x % tiles * Way::kRows, column = blockIdx.x / tiles * kTensorTile;
   TensorSums sums;
-  multiply_tiles(ring, product, hidden.steps * hidden.parts, sums);
-  const bool last = slab.first_row + slab.rows >= a.N;
-  put_sums(sums, waiting, line, column, a.D, slab.first_row == 0, last, [&](int64_t id, int64_t d, double sum) {
-    if (id < slab.ids) store_sum<T>(a, a.grad_weight, (slab.first_id + id) * a.D + d, sum);
+  multiply<true, Way>(memory, slab, hidden, line, column, sums);
+  const bool first = slab.first_row == 0, last = slab.first_row + slab.rows >= a.N;
+  put_sums<Way>(sums, waiting, line, slab.ids, column, a.D, first, last, [&](int64_t id, int64_t d, double sum) {
+    store_sum<T>(a, a.grad_weight, (slab.first_id + id) * a.D + d, sum);
   });
 }
 
@@ -206,6 +296,7 @@ struct Pass {
 
   srp_queue* queue;
   TensorCores cores;
+  bool in_groups;  // whether warpgroups take its tiles
   const srp_linear_backward_args& a;
   BFloat16* split;
   double *of_hidden, *of_weight, *of_bias;  // where sums wait: [rows of the pass, D], [kSlabIds, D], [kSlabIds]
@@ -213,7 +304,8 @@ struct Pass {
   // Of the right side of a product, its lines from `first` on.
   TermLines lines_of(const void* numbers, const uint8_t* mask, int64_t first, int64_t count) const {
     const T* const from = static_cast<const T*>(numbers) + first * a.D;
-    const int64_t lines = rounded_up(count, kStepTerms), steps = lines / kStepTerms;
+    const int64_t unit = in_groups ? WarpgroupTiles::kStageTerms : kStepTerms;
+    const int64_t lines = rounded_up(count, unit), steps = lines / unit;
     if (mask) mask += first;
     if constexpr (kSplit) {
       const int64_t pitch = rounded_up(a.D, kPieceTerms);
@@ -226,22 +318,34 @@ struct Pass {
     }
   }
 
-  void multiply_hidden(const Slab& slab, int64_t pass_row) const {
+  srp_status multiply_hidden(const Slab& slab, int64_t pass_row) const {
     const TermLines weight = lines_of(a.weight, nullptr, slab.first_id, slab.ids);
-    const unsigned blocks = static_cast<unsigned>(slab.rows * rounded_up(a.D, kTensorTile) / kTensorTile / kTensorTile);
-    if (blocks > 0)
-      SRP_LAUNCH((hidden_product_kernel<T>), blocks, kTensorThreads, kTensorBytes, queue->stream, a, slab, weight,
-                 of_hidden + (slab.first_row - pass_row) * a.D);
+    return with_tiles_of(cores, a, [&](auto way) {
+      using Way = decltype(way);
+      return launch(hidden_product_kernel<T, Way>, way, slab.rows, slab, weight,
+                    of_hidden + (slab.first_row - pass_row) * a.D);
+    });
   }
 
-  void multiply_weight(const Slab& slab) const {
+  srp_status multiply_weight(const Slab& slab) const {
     const int64_t rows = slab.first_row + slab.rows < a.N ? slab.rows : a.N - slab.first_row;
     const TermLines hidden = lines_of(a.hidden, a.mask, slab.first_row, rows);
-    const unsigned blocks = static_cast<unsigned>(rounded_up(slab.ids, kTensorTile) * rounded_up(a.D, kTensorTile) /
-                                                  kTensorTile / kTensorTile);
-    if (blocks > 0)
-      SRP_LAUNCH((weight_product_kernel<T>), blocks, kTensorThreads, kTensorBytes, queue->stream, a, slab, hidden,
-                 of_weight);
+    return with_tiles_of(cores, a, [&](auto way) {
+      using Way = decltype(way);
+      return launch(weight_product_kernel<T, Way>, way, slab.ids, slab, hidden, of_weight);
+    });
+  }
+
+  // A block for each tile of `lines` and D.
+  template <class Way>
+  srp_status launch(void (*kernel)(srp_linear_backward_args, Slab, TermLines, double*), Way, int64_t lines,
+                    const Slab& slab, const TermLines& right, double* waiting) const {
+    const int64_t tiles = (lines + Way::kRows - 1) / Way::kRows * ((a.D + kTensorTile - 1) / kTensorTile);
+    if (tiles == 0) return SRP_OK;
+    SRP_TRY(allow_shared(kernel, Way::kRingBytes));
+    SRP_LAUNCH(kernel, static_cast<unsigned>(tiles), Way::kThreads, Way::kRingBytes, queue->stream, a, slab, right,
+               waiting);
+    return SRP_OK;
   }
 
   // Over rows [begin, end). There is a slab even without rows or ids: their empty sums must be stored too.
@@ -249,10 +353,11 @@ struct Pass {
     for (int64_t id = 0; id == 0 || id < a.V; id += kSlabIds)
       for (int64_t row = begin; row == begin || row < end; row += kSlabRows) {
         const int64_t rows = end - row < kSlabRows ? rounded_up(end - row, kTensorRows) : kSlabRows;
-        const Slab slab = {numbers, row, rows, id, a.V - id < kSlabIds ? a.V - id : kSlabIds};
+        const int64_t panel = in_groups ? kGroupPanel : kPanel;
+        const Slab slab = {numbers, panel, row, rows, id, a.V - id < kSlabIds ? a.V - id : kSlabIds};
         SRP_TRY(launch_slab<T>(queue, cores, a, slab));
-        if (hidden) multiply_hidden(slab, begin);
-        if (head && a.grad_weight) multiply_weight(slab);
+        if (hidden) SRP_TRY(multiply_hidden(slab, begin));
+        if (head && a.grad_weight) SRP_TRY(multiply_weight(slab));
         if (head && a.grad_bias) launch_slab_bias<T>(queue, a, slab, of_bias);
       }
     return SRP_OK;
@@ -278,6 +383,7 @@ srp_status tensor_backward(srp_queue* queue, TensorCores cores, const srp_linear
   double* const sums = waiting.as<double>();
   const Pass<T> pass = {queue,
                         cores,
+                        cores == TensorCores::of_warpgroups && in_pieces(a),
                         a,
                         reinterpret_cast<BFloat16*>(slab + Slab::bytes(rows) / sizeof(uint16_t)),
                         sums,

@@ -6,17 +6,21 @@
 namespace srp::cuda {
 
 constexpr int64_t kSlabRows = 2048, kSlabIds = 2048;  // at most
-constexpr int64_t kPanel = 16;  // ids that lie beside each other, all rows of them behind each other
+
+// A panel: ids that lie beside each other, all rows of them behind each other. For warps a step of terms, for warpgroups a stage of them.
+constexpr int64_t kPanel = 16, kGroupPanel = 64;
 
 struct Slab {
-  uint16_t* numbers;  // [2, ids / kPanel, rows, kPanel]: the numbers nearest to g, then those nearest to what is left
+  uint16_t* numbers;  // [2, ids / panel, rows, panel]: the numbers nearest to g, then those nearest to what is left
+  int64_t panel;
   int64_t first_row, rows, first_id, ids;  // rows: a multiple of kTensorRows; ids: those that there are
 
   static constexpr size_t bytes(int64_t rows) { return static_cast<size_t>(2 * rows * kSlabIds) * sizeof(uint16_t); }
 
   __device__ __forceinline__ uint16_t* part(int number) const { return numbers + number * rows * kSlabIds; }
   __device__ __forceinline__ int64_t place(int64_t row, int64_t id) const {
-    return (id / kPanel * rows + row) * kPanel + id % kPanel;
+    return panel == kPanel ? (id / kPanel * rows + row) * kPanel + id % kPanel
+                           : (id / kGroupPanel * rows + row) * kGroupPanel + id % kGroupPanel;
   }
 };
 

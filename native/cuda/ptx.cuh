@@ -118,35 +118,39 @@ __device__ __forceinline__ void wgmma_wait() {
 
 #if SRP_WARPGROUP_INSTRUCTIONS
 // Lines of 128 bytes behind each other in shared memory, from a multiple of 1024 on, or from a term of theirs; the pieces of 16 bytes of
-// line l lie at piece ^ (l % 8).
+// line l lie at piece ^ (l % 8). Across, a line is a term, of 64 numbers; the next 64 are 64 lines further.
 __device__ __forceinline__ uint64_t lines_for_wgmma(const char* first) {
   constexpr uint64_t kSwizzled = uint64_t{1} << 62, kEightLines = uint64_t{1024 / 16} << 32;
-  return (shared_address(first) & 0x3ffff) / 16 | kEightLines | kSwizzled;
+  constexpr uint64_t kNextNumbers = uint64_t{64 * 128 / 16} << 16;  // looked at across alone
+  return (shared_address(first) & 0x3ffff) / 16 | kNextNumbers | kEightLines | kSwizzled;
 }
 
 #define SRP_FOUR(m, n) "+f"(sums[m][n][0]), "+f"(sums[m][n][1]), "+f"(sums[m][n][2]), "+f"(sums[m][n][3])
 #define SRP_EIGHT(m, n) SRP_FOUR(m, n), SRP_FOUR(m, n + 1)
 #define SRP_HALF(m) SRP_EIGHT(m, 0), SRP_EIGHT(m, 2), SRP_EIGHT(m, 4), SRP_EIGHT(m, 6)
-#define SRP_WGMMA(type)                                                                                      \
-  asm volatile(                                                                                              \
-      "{\n.reg .pred add;\nsetp.ne.b32 add, %66, 0;\n"                                                       \
-      "wgmma.mma_async.sync.aligned.m64n128k16.f32." type "." type                                           \
-      " {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, "    \
-      "%21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, " \
-      "%41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, " \
-      "%61, %62, %63}, %64, %65, add, 1, 1, 0, 0;\n}"                                                        \
-      : SRP_HALF(0), SRP_HALF(1)                                                                             \
-      : "l"(lines_for_wgmma(left)), "l"(lines_for_wgmma(right)), "r"(static_cast<int>(add)))
+#define SRP_WGMMA(type)                                                                                        \
+  asm volatile(                                                                                                \
+      "{\n.reg .pred add;\nsetp.ne.b32 add, %66, 0;\n"                                                         \
+      "wgmma.mma_async.sync.aligned.m64n128k16.f32." type "." type                                             \
+      " {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, "      \
+      "%21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, "   \
+      "%41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, "   \
+      "%61, %62, %63}, %64, %65, add, 1, 1, %67, %68;\n}"                                                      \
+      : SRP_HALF(0), SRP_HALF(1)                                                                               \
+      : "l"(lines_for_wgmma(left)), "l"(lines_for_wgmma(right)), "r"(static_cast<int>(add)), "n"(kAcrossLeft), \
+        "n"(kAcrossRight))
 #else
 #define SRP_WGMMA(type)
 #endif
 
 // sums [64, 128] += left [64, 16] times the 128 lines of right, or, without `add`, = that: begins it. A thread has of the sums rows
-// warp % 4 * 16 + i / 2 * 8 + lane / 4 and columns m * 64 + n * 8 + lane % 4 * 2 + i % 2.
+// warp % 4 * 16 + i / 2 * 8 + lane / 4 and columns m * 64 + n * 8 + lane % 4 * 2 + i % 2. Either side may lie across.
+template <int kAcrossLeft, int kAcrossRight>
 __device__ __forceinline__ void wgmma_m64n128k16(float (&sums)[2][8][4], const char* left, const char* right, bool add,
                                                  BFloat16) {
   SRP_WGMMA("bf16");
 }
+template <int kAcrossLeft, int kAcrossRight>
 __device__ __forceinline__ void wgmma_m64n128k16(float (&sums)[2][8][4], const char* left, const char* right, bool add,
                                                  Half) {
   SRP_WGMMA("f16");

@@ -12,14 +12,16 @@ namespace srp::emulation {
 namespace {
 
 constexpr unsigned kGroupWarps = 4;
-constexpr size_t kLine = 128, kPiece = 16;  // bytes
+constexpr size_t kLine = 128, kPiece = 16, kNumbers = kLine / 2;  // bytes, bytes, numbers of a line
 
 std::string number(uint64_t n) { return std::to_string(n); }
 
-// Where byte `offset` of a line of a side lies: the pieces of a line change places by the line's number among eight.
-const char* place_in(const char* side, unsigned line, size_t offset) {
-  const char* const at = side + line * kLine + offset;
-  const uintptr_t address = reinterpret_cast<uintptr_t>(at), piece = address / kLine % 8 * kPiece;
+// Where the number of a line's term lies. A line is 128 bytes, or across, 64 of them a line of a term's. Pieces of 16 bytes change places
+// by the number among eight of what is 128 bytes long.
+const char* place_in(const char* side, bool across, unsigned line, unsigned term) {
+  const size_t offset =
+      across ? line / kNumbers * kNumbers * kLine + term * kLine + line % kNumbers * 2 : line * kLine + term * 2;
+  const uintptr_t address = reinterpret_cast<uintptr_t>(side + offset), piece = address / kLine % 8 * kPiece;
   return reinterpret_cast<const char*>(address ^ piece);
 }
 
@@ -51,11 +53,15 @@ void GroupProducts::reset(unsigned warps) {
 // Calls place(address) for each piece of 16 bytes that the warp's part of a product reads.
 template <class Place>
 void GroupProducts::each_place(const Product& product, unsigned warp, const Place& place) {
-  for (size_t piece = 0; piece < kTerms * 2; piece += kPiece) {
-    for (unsigned line = 0; line < kRows; ++line)
-      place(place_in(product.left, warp % kGroupWarps * kRows + line, piece));
-    for (unsigned line = 0; line < kColumns; ++line) place(place_in(product.right, line, piece));
-  }
+  const GroupProduct& of = product.of;
+  const auto each = [&](const char* side, bool across, unsigned first, unsigned lines) {
+    constexpr unsigned kEach = kPiece / 2;
+    for (unsigned line = 0; line < lines; line += across ? kEach : 1)
+      for (unsigned term = 0; term < kTerms; term += across ? 1 : kEach)
+        place(place_in(side, across, first + line, term));
+  };
+  each(of.left, of.across_left, warp % kGroupWarps * kRows, kRows);
+  each(of.right, of.across_right, 0, kColumns);
 }
 
 std::string GroupProducts::fence(unsigned warp) {
@@ -71,12 +77,13 @@ std::string GroupProducts::begin(unsigned warp, GroupProduct* const (&lanes)[war
   mine.held.reserve(kMostHeld);
   if (mine.products.full()) return "begins more than " + number(kMost) + " products before it waits";
   if (!mine.fenced) return "begins a product without a wgmma.fence since it waited";
-  for (const char* side : {first.left, first.right}) {
-    const uintptr_t at = reinterpret_cast<uintptr_t>(side);
-    if (at % (8 * kLine) > kLine - kTerms * 2 || at % kPiece != 0)
+  for (const bool left : {true, false}) {
+    const uintptr_t at = reinterpret_cast<uintptr_t>(left ? first.left : first.right) % (8 * kLine);
+    const bool across = left ? first.across_left : first.across_right;
+    if (across ? at != 0 : at > kLine - kTerms * 2 || at % kPiece != 0)
       return "multiplies lines that do not begin at a multiple of 1024 bytes";
   }
-  Product product = {first.left, first.right, first.add, {}, first.number, site};
+  Product product = {first, {}, site};
   for (unsigned lane = 0; lane < warpSize; ++lane) {
     const GroupProduct& other = *lanes[lane];
     if (other.left != first.left || other.right != first.right || other.add != first.add)
@@ -129,22 +136,23 @@ std::string GroupProducts::wait(unsigned warp, int groups, AsyncCopies& copies, 
 void GroupProducts::finish(unsigned warp, AsyncCopies& copies, unsigned phase) {
   Warp& mine = warps_[warp];
   const Product product = mine.products.front();
+  const GroupProduct& of = product.of;
   mine.products.pop();
   each_place(product, warp, [&](const char* at) { copies.end_read(at, warp, phase); });
   double left[kRows][kTerms], right[kTerms][kColumns];
   for (unsigned k = 0; k < kTerms; ++k) {
     for (unsigned row = 0; row < kRows; ++row)
       left[row][k] = static_cast<double>(
-          read_number(place_in(product.left, warp % kGroupWarps * kRows + row, k * 2), product.number));
+          read_number(place_in(of.left, of.across_left, warp % kGroupWarps * kRows + row, k), of.number));
     for (unsigned column = 0; column < kColumns; ++column)
-      right[k][column] = static_cast<double>(read_number(place_in(product.right, column, k * 2), product.number));
+      right[k][column] = static_cast<double>(read_number(place_in(of.right, of.across_right, column, k), of.number));
   }
   const auto held =
       std::find_if(mine.held.begin(), mine.held.end(), [&](const Held& h) { return h.first == product.sums[0]; });
   for (unsigned lane = 0; lane < warpSize; ++lane) {
     for (unsigned i = 0; i < kOwn; ++i) {
       const unsigned row = i / 2 % 2 * 8 + lane / 4, column = i / 4 * 8 + lane % 4 * 2 + i % 2;
-      double sum = product.add ? static_cast<double>(held->sums[lane][i]) : 0;
+      double sum = of.add ? static_cast<double>(held->sums[lane][i]) : 0;
       for (unsigned k = 0; k < kTerms; ++k) sum += left[row][k] * right[k][column];
       held->sums[lane][i] = towards_zero(sum);
     }

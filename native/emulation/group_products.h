@@ -30,10 +30,8 @@ class GroupProducts {
  private:
   static constexpr unsigned kRows = 16, kColumns = 128, kTerms = 16, kOwn = 64;
   struct Product {
-    const char *left, *right;
-    bool add;
+    GroupProduct of;
     float* sums[warpSize];
-    float (*number)(uint16_t bits);
     Site site;
   };
   // Sums of a warp that products are adding to, as the threads will get them.

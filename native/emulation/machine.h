@@ -85,6 +85,7 @@ struct MatrixProduct {
 // What a lane of wgmma brings: the two sides in shared memory, 64 of the sums, which it gets when it has waited.
 struct GroupProduct {
   const char *left, *right;
+  bool across_left, across_right;
   bool add;
   float* sums;  // [2, 8, 4]
   float (*number)(uint16_t bits);

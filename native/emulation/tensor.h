@@ -85,11 +85,13 @@ void wgmma_wait(const char* file = __builtin_FILE(), int line = __builtin_LINE()
   group_call(emulation::WarpOp::wgmma_wait, nullptr, kGroups, file, line);
 }
 
-template <class Number>
+template <int kAcrossLeft, int kAcrossRight, class Number>
 void wgmma_m64n128k16(float (&sums)[2][8][4], const char* left, const char* right, bool add, Number,
                       const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
-  emulation::GroupProduct call = {left, right, add, &sums[0][0][0],
-                                  [](uint16_t bits) { return to_float(Number{bits}); }};
+  emulation::GroupProduct call = {
+      left, right, kAcrossLeft != 0, kAcrossRight != 0, add, &sums[0][0][0], [](uint16_t bits) {
+        return to_float(Number{bits});
+      }};
   group_call(emulation::WarpOp::wgmma, &call, 0, file, line);
 }
 

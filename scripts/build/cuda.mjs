@@ -5,6 +5,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { collectResources, spilling, writeResources } from "../cuda-resources.mjs";
 import { readLedger } from "../ledger/entries.mjs";
 import { sourceHashes } from "../ledger/sources.mjs";
+import { hostCalls } from "./host-calls.mjs";
 import { JOBS, roughly } from "./jobs.mjs";
 import { floorFlags, needFloor } from "../release/glibc-floor.mjs";
 import { at, filesBelow } from "./paths.mjs";
@@ -89,6 +90,11 @@ export async function build({ release = false, unpacked = false }, say) {
   const spills = spilling(kernels);
   if (spills.length > 0) {
     throw new ToolFailed("ptxas check", spills.map((kernel) => `${kernel.name} spills registers\n`).join(""));
+  }
+  if (findTool("objdump")) {
+    const objects = filesBelow("build-cuda/cmake", [".cu.o"]);
+    const calls = await hostCalls(objects);
+    if (calls.length > 0) throw new ToolFailed("check of the host's code", calls.join(""));
   }
   const { faults } = readLedger();
   if (faults.length > 0) throw new ToolFailed("ledger check", `${faults.join("\n")}\n`);

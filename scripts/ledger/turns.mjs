@@ -5,6 +5,11 @@ import { loopsOf } from "./sass.mjs";
 const BYTES = { 64: 8, 128: 16, U8: 1, S8: 1, U16: 2, S16: 2 };
 /** Four matrices: 512 bytes of shared memory, where a cycle brings 128. */
 const isWide = (op) => /^LDSM\b.*\.4$/.test(op);
+/** Of products of 2,048: a warp makes 16 of the 64 rows of a warpgroup's. */
+const productsOf = (op) => {
+  const [, columns, terms] = /^HGMMA\.64x(\d+)x(\d+)\b/.exec(op).map(Number);
+  return (16 * columns * terms) / 2048;
+};
 const bytesOf = (op) => op.split(".").map((part) => BYTES[part]).find(Boolean) ?? 4; // oxfmt-ignore
 
 const KINDS = [
@@ -13,6 +18,7 @@ const KINDS = [
   ["shared", /^(LDS|STS|LDSM|STSM|ATOMS|SHFL)\b/],
   ["special", /^MUFU\b/],
   ["tensor", /^HMMA\b/],
+  ["warpgroup", /^HGMMA\b/],
   ["wide", /^(F2F|I2F|F2I)\b.*64/],
   ["float64", /^D(ADD|MUL|FMA|SETP|MNMX)\b/],
   ["barriers", /^(BAR|SYNCS)\b/],
@@ -28,7 +34,7 @@ function costOf(code) {
   for (const { op } of code) {
     const kind = KINDS.find(([, pattern]) => pattern.test(op))?.[0];
     cost.instructions += 1;
-    if (kind) cost[kind] += isWide(op) ? 4 : 1;
+    if (kind) cost[kind] += kind === "warpgroup" ? productsOf(op) : isWide(op) ? 4 : 1;
     if (kind === "loads") cost.loaded += bytesOf(op);
     if (kind === "stores") cost.stored += bytesOf(op);
   }

@@ -330,8 +330,8 @@ __global__ void multiply_group_kernel(const uint16_t* numbers, float* sums) {
   for (int i = 0; i < 64; ++i) mine[i / 32][i / 4 % 8][i % 4] = sums[place(i)];
   const char* const right = lines + 64 * kGroupLineBytes;
   srp::wgmma_begin(mine);
-  srp::wgmma_m64n128k16(mine, lines, right, true, Number{});
-  srp::wgmma_m64n128k16(mine, lines + 32, right + 32, true, Number{});
+  srp::wgmma_m64n128k16<0, 0>(mine, lines, right, true, Number{});
+  srp::wgmma_m64n128k16<0, 0>(mine, lines + 32, right + 32, true, Number{});
   srp::wgmma_commit();
   srp::wgmma_wait<0>();
   for (int i = 0; i < 64; ++i) sums[place(i)] = mine[i / 32][i / 4 % 8][i % 4];

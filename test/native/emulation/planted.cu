@@ -211,7 +211,7 @@ __global__ void product_unawaited_kernel(int* out) {
   copy_lines(lines, out);
   __syncthreads();
   srp::wgmma_begin(sums);
-  srp::wgmma_m64n128k16(sums, lines, lines + 64 * kLineBytes, true, srp::Half{});  // BUG product-unawaited
+  srp::wgmma_m64n128k16<0, 0>(sums, lines, lines + 64 * kLineBytes, true, srp::Half{});  // BUG product-unawaited
 }
 
 // Copies are seen by threads; products look past them.
@@ -223,7 +223,7 @@ __global__ void product_unfenced_kernel(int* out) {
   __pipeline_wait_prior(0);
   __syncthreads();
   srp::wgmma_begin(sums);
-  srp::wgmma_m64n128k16(sums, lines, lines + 64 * kLineBytes, true, srp::Half{});  // BUG product-unfenced
+  srp::wgmma_m64n128k16<0, 0>(sums, lines, lines + 64 * kLineBytes, true, srp::Half{});  // BUG product-unfenced
 }
 
 // The sums may still be on their way to where the product adds to them.
@@ -231,7 +231,7 @@ __global__ void product_unordered_kernel(int* out) {
   SRP_DYN_SHARED(char, memory);
   GroupSums sums = {};
   char* const lines = copied_lines(memory, out);
-  srp::wgmma_m64n128k16(sums, lines, lines + 64 * kLineBytes, true, srp::Half{});  // BUG product-unordered
+  srp::wgmma_m64n128k16<0, 0>(sums, lines, lines + 64 * kLineBytes, true, srp::Half{});  // BUG product-unordered
 }
 
 __global__ void product_unaligned_kernel(int* out) {
@@ -239,7 +239,7 @@ __global__ void product_unaligned_kernel(int* out) {
   GroupSums sums = {};
   char* const lines = copied_lines(memory, out);
   srp::wgmma_begin(sums);
-  srp::wgmma_m64n128k16(sums, lines, lines + 60 * kLineBytes, true, srp::Half{});  // BUG product-unaligned
+  srp::wgmma_m64n128k16<0, 0>(sums, lines, lines + 60 * kLineBytes, true, srp::Half{});  // BUG product-unaligned
 }
 
 __global__ void product_of_three_kernel(int* out) {
@@ -248,7 +248,7 @@ __global__ void product_of_three_kernel(int* out) {
   char* const lines = copied_lines(memory, out);
   if (threadIdx.x / 32 == 2) return;
   srp::wgmma_begin(sums);
-  srp::wgmma_m64n128k16(sums, lines, lines + 64 * kLineBytes, true, srp::Half{});  // BUG product-of-three
+  srp::wgmma_m64n128k16<0, 0>(sums, lines, lines + 64 * kLineBytes, true, srp::Half{});  // BUG product-of-three
   srp::wgmma_commit();
   srp::wgmma_wait<0>();
 }
@@ -258,7 +258,7 @@ __global__ void product_left_kernel(int* out) {
   GroupSums sums = {};
   char* const lines = copied_lines(memory, out);
   srp::wgmma_begin(sums);
-  srp::wgmma_m64n128k16(sums, lines, lines + 64 * kLineBytes, true, srp::Half{});  // BUG product-left
+  srp::wgmma_m64n128k16<0, 0>(sums, lines, lines + 64 * kLineBytes, true, srp::Half{});  // BUG product-left
   srp::wgmma_commit();
 }
 
@@ -268,7 +268,7 @@ __global__ void copy_over_product_kernel(int* out) {
   GroupSums sums = {};
   char* const lines = copied_lines(memory, out);
   srp::wgmma_begin(sums);
-  srp::wgmma_m64n128k16(sums, lines, lines + 64 * kLineBytes, true, srp::Half{});
+  srp::wgmma_m64n128k16<0, 0>(sums, lines, lines + 64 * kLineBytes, true, srp::Half{});
   srp::wgmma_commit();
   __pipeline_memcpy_async(lines + 64 * kLineBytes + threadIdx.x * 16, out, 16);  // BUG copy-over-product
   srp::wgmma_wait<0>();
@@ -279,7 +279,7 @@ __global__ void sums_read_early_kernel(int* out) {
   GroupSums sums = {};
   char* const lines = copied_lines(memory, out);
   srp::wgmma_begin(sums);
-  srp::wgmma_m64n128k16(sums, lines, lines + 64 * kLineBytes, true, srp::Half{});
+  srp::wgmma_m64n128k16<0, 0>(sums, lines, lines + 64 * kLineBytes, true, srp::Half{});
   srp::wgmma_commit();
   const float early = sums[1][7][3];  // BUG sums-read-early
   srp::wgmma_wait<0>();

@@ -12,7 +12,7 @@ const numbers = (count, dtype) =>
   });
 
 for (const dtype of ["float16", "bfloat16"]) {
-  const [N, D, V] = [200, 264, 140];
+  const [N, D, V] = [256, 264, 256];
   const [hidden, weight, bias] = [numbers(N * D, dtype), numbers(V * D, dtype), numbers(V, dtype)];
   const targets = Int32Array.from({ length: N }, () => random() * V);
   const slopes = Float32Array.from({ length: N }, () => random() - 0.5);
