@@ -1,7 +1,7 @@
 // The machine code of kernels as cuobjdump prints it: instructions, basic blocks, loops.
 
 const FUNCTION = /^\s*Function : (\S+)/;
-const INSTRUCTION = /^\s*\/\*([0-9a-f]{4,})\*\/\s+(@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]*)\s*([^;]*);/;
+const INSTRUCTION = /^\s*\/\*([0-9a-f]{4,})\*\/\s+(@!?U?P\w+\s+)?([A-Z][A-Z0-9_.x]*)\s*([^;]*);/;
 
 /** By symbol: the instructions in their order, {address, op, operands, guarded}. */
 export function readSass(text) {

@@ -306,17 +306,16 @@ static bool multiply_both() {
 }
 
 // ---- 64 lines of 32 terms times 128 such lines, by a warpgroup, in two products of 16 terms. Lines of 128 bytes, whose pieces of 16
-// change places by the line.
+// change places by the line; across, a term has 64 numbers a line, of one line each, and the 64 after these lie 64 lines further.
 constexpr int kGroupTerms = 32, kGroupLines = 64 + 128, kGroupLineBytes = 128;
 
-template <class Number>
+template <class Number, int kAcross>
 __global__ void multiply_group_kernel(const uint16_t* numbers, float* sums) {
   SRP_DYN_SHARED(char, memory);
   char* const lines = memory + (1024 - srp::shared_address(memory) % 1024);
-  for (int i = static_cast<int>(threadIdx.x); i < kGroupLines * 4; i += 128) {
-    const int line = i / 4, piece = i % 4;
-    __pipeline_memcpy_async(lines + line * kGroupLineBytes + (piece ^ line % 8) * 16,
-                            numbers + line * kGroupTerms + piece * 8, 16);
+  for (int i = static_cast<int>(threadIdx.x); i < kGroupLines * 8; i += 128) {
+    const int line = i / 8, piece = i % 8;
+    __pipeline_memcpy_async(lines + line * kGroupLineBytes + (piece ^ line % 8) * 16, numbers + i * 8, 16);
   }
   __pipeline_commit();
   __pipeline_wait_prior(0);
@@ -329,30 +328,39 @@ __global__ void multiply_group_kernel(const uint16_t* numbers, float* sums) {
   };
   for (int i = 0; i < 64; ++i) mine[i / 32][i / 4 % 8][i % 4] = sums[place(i)];
   const char* const right = lines + 64 * kGroupLineBytes;
+  const int step = kAcross ? 16 * kGroupLineBytes : 32;
   srp::wgmma_begin(mine);
-  srp::wgmma_m64n128k16<0, 0>(mine, lines, right, true, Number{});
-  srp::wgmma_m64n128k16<0, 0>(mine, lines + 32, right + 32, true, Number{});
+  srp::wgmma_m64n128k16<kAcross, kAcross>(mine, lines, right, true, Number{});
+  srp::wgmma_m64n128k16<kAcross, kAcross>(mine, lines + step, right + step, true, Number{});
   srp::wgmma_commit();
   srp::wgmma_wait<0>();
   for (int i = 0; i < 64; ++i) sums[place(i)] = mine[i / 32][i / 4 % 8][i % 4];
 }
 
-template <class Number>
+template <class Number, int kAcross>
 static bool multiply_group(Number (*number)(float)) {
-  std::vector<uint16_t> numbers(kGroupLines * kGroupTerms);
+  constexpr int kNumbers = kGroupLineBytes / 2;
+  std::vector<uint16_t> numbers(kGroupLines * kNumbers);
   std::vector<float> sums(64 * 128), want(64 * 128);
   const auto x = [](int i) { return static_cast<float>(i * 7 % 23 - 11); };
-  for (int i = 0; i < kGroupLines * kGroupTerms; ++i) numbers[static_cast<size_t>(i)] = number(x(i)).bits;
+  const auto of = [&](int line, int term) {
+    return kAcross ? x((line / 64 * 64 + term) * kNumbers + line % 64) : x(line * kNumbers + term);
+  };
+  for (int i = 0; i < kGroupLines * kNumbers; ++i) numbers[static_cast<size_t>(i)] = number(x(i)).bits;
   for (int i = 0; i < 64 * 128; ++i) {
     sums[static_cast<size_t>(i)] = want[static_cast<size_t>(i)] = x(i + 9);
-    for (int k = 0; k < kGroupTerms; ++k)
-      want[static_cast<size_t>(i)] += x(i / 128 * kGroupTerms + k) * x((64 + i % 128) * kGroupTerms + k);
+    for (int k = 0; k < kGroupTerms; ++k) want[static_cast<size_t>(i)] += of(i / 128, k) * of(64 + i % 128, k);
   }
   DeviceBuffer<uint16_t> in(numbers);
   DeviceBuffer<float> out(sums);
-  SRP_LAUNCH((multiply_group_kernel<Number>), 1, 128, kGroupLines * kGroupLineBytes + 1024, nullptr, in.get(),
+  SRP_LAUNCH((multiply_group_kernel<Number, kAcross>), 1, 128, kGroupLines * kGroupLineBytes + 1024, nullptr, in.get(),
              out.get());
   return out.read() == want;
+}
+
+template <int kAcross>
+static bool multiply_groups() {
+  return multiply_group<srp::Half, kAcross>(srp::to_half) && multiply_group<srp::BFloat16, kAcross>(srp::to_bfloat16);
 }
 
 // What a copy leaves out is 0, and groups come in their order.
@@ -392,8 +400,8 @@ int main() {
     checks.that(last_block() && checks.launched(), "the last block reads what the others wrote");
     checks.that(multiply_both<false>() && checks.launched(), "a warp multiplies matrices");
     checks.that(multiply_both<true>() && checks.launched(), "a warp multiplies matrices that lie across");
-    checks.that(multiply_group(srp::to_half) && checks.launched(), "a warpgroup multiplies lines of float16");
-    checks.that(multiply_group(srp::to_bfloat16) && checks.launched(), "a warpgroup multiplies lines of bfloat16");
+    checks.that(multiply_groups<0>() && checks.launched(), "a warpgroup multiplies lines");
+    checks.that(multiply_groups<1>() && checks.launched(), "a warpgroup multiplies lines that lie across");
     checks.that(copies() && checks.launched(), "copies arrive when they are waited for");
     checks.that(bits() && checks.launched(), "bit functions know zero and all ones");
   }
