@@ -5,7 +5,7 @@
 //                    one lane of a warp as much as in 32, so as many groups as fit share it
 //   512 and more     a block a group: with few groups, a warp for each would leave most warps idle
 #include "backend.cuh"
-#include "group_teams.cuh"
+#include "group_packing.cuh"
 
 namespace srp::cuda {
 namespace {

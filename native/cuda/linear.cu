@@ -2,6 +2,7 @@
 // 16-bit numbers and the card has them (linear_tensor.cu, linear_products.cu), else on the plain pipes (linear_plain.cu). Forward leaves
 // the sums of strips of 1024 ids, which merge here in their order.
 #include "linear.cuh"
+#include "warpgroup_tiles.cuh"
 
 namespace srp::cuda {
 namespace {
@@ -55,6 +56,12 @@ template <class T>
 srp_status cores_for(const srp_queue* queue, TensorCores* cores) {
   *cores = TensorCores::none;
   return sizeof(T) == 2 ? tensor_cores(queue, cores) : SRP_OK;
+}
+
+// What chunks are made of.
+constexpr int64_t rows_of_tile(TensorCores cores) {
+  if (cores == TensorCores::none) return kPlainRows;
+  return cores == TensorCores::of_warpgroups ? WarpgroupTiles::kRows : WarpTiles::kRows;
 }
 
 template <class T>

@@ -45,14 +45,11 @@ srp_status plain_backward(srp_queue* queue, const srp_linear_backward_args& a, b
 
 // ---- on tensor cores, for 16-bit numbers
 
-constexpr int64_t kTensorRows = 128;  // slabs are made of, and chunks where warps make the tiles
+constexpr int64_t kTensorRows = 128;  // slabs are made of
 
 // How the queue's device multiplies tiles: since sm_80 by warps, on sm_90 by warpgroups.
 enum class TensorCores { none, of_warps, of_warpgroups };
 srp_status tensor_cores(const srp_queue* queue, TensorCores* cores);
-constexpr int64_t rows_of_tile(TensorCores cores) {
-  return cores == TensorCores::none ? kPlainRows : cores == TensorCores::of_warps ? kTensorRows : 192;
-}
 
 template <class T>
 srp_status launch_tensor_strips(srp_queue* queue, TensorCores cores, const srp_linear_forward_args& a,

@@ -133,10 +133,16 @@ __device__ __forceinline__ void form_logits(const Args& a, char* ring, int64_t f
   }
 }
 
-// Calls `run(way)` with the tiles of a card's tensor cores: where lines are not made of pieces, its warps make them.
+// Whether a card's warpgroups make the tiles; where lines are not made of pieces, its warps do.
+template <class Args>
+bool takes_groups(TensorCores cores, const Args& a) {
+  return cores == TensorCores::of_warpgroups && in_pieces(a);
+}
+
+// Calls `run(way)` with the tiles.
 template <class Args, class Run>
 srp_status with_tiles_of(TensorCores cores, const Args& a, const Run& run) {
-  return cores == TensorCores::of_warpgroups && in_pieces(a) ? run(WarpgroupTiles{}) : run(WarpTiles{});
+  return takes_groups(cores, a) ? run(WarpgroupTiles{}) : run(WarpTiles{});
 }
 
 // Lets blocks of a kernel have more than 48 KiB of shared memory.

@@ -30,7 +30,7 @@ struct WarpgroupTiles {
   static __device__ __forceinline__ int column(int m) { return m * 64; }
 };
 
-// Where the ring begins in a block's dynamic memory of Way::kBytes.
+// Where the ring begins in a block's dynamic memory of Way::kRingBytes.
 template <class Way>
 __device__ __forceinline__ char* ring_of(char* memory) {
   if constexpr (Way::kOfGroups)

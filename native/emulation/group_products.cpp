@@ -64,10 +64,7 @@ void GroupProducts::each_place(const Product& product, unsigned warp, const Plac
   each(of.right, of.across_right, 0, kColumns);
 }
 
-std::string GroupProducts::fence(unsigned warp) {
-  warps_[warp].fenced = true;
-  return {};
-}
+void GroupProducts::fence(unsigned warp) { warps_[warp].fenced = true; }
 
 std::string GroupProducts::begin(unsigned warp, GroupProduct* const (&lanes)[warpSize], Site site, AsyncCopies& copies,
                                  unsigned phase) {
@@ -122,14 +119,13 @@ std::string GroupProducts::commit(unsigned warp) {
   return {};
 }
 
-std::string GroupProducts::wait(unsigned warp, int groups, AsyncCopies& copies, unsigned phase) {
+void GroupProducts::wait(unsigned warp, int groups, AsyncCopies& copies, unsigned phase) {
   Warp& mine = warps_[warp];
   while (mine.groups.size() > static_cast<size_t>(groups)) {
     for (size_t count = mine.groups.front(); count > 0; --count) finish(warp, copies, phase);
     mine.groups.pop();
   }
   if (groups == 0) mine.fenced = false;
-  return {};
 }
 
 // The oldest product: its 16 products are added to each sum in float64, and the result is rounded towards zero.
@@ -188,9 +184,9 @@ void Block::compute_products(unsigned warp, uint32_t participants) {
   const WarpCall& call = lanes[0]->call;
   std::string broken;
   acquire(&warps_[warp].products_tag);
-  if (call.op == WarpOp::wgmma_fence) broken = products_.fence(warp);
+  if (call.op == WarpOp::wgmma_fence) products_.fence(warp);
   if (call.op == WarpOp::wgmma_commit) broken = products_.commit(warp);
-  if (call.op == WarpOp::wgmma_wait) broken = products_.wait(warp, call.operand, copies_, phases_);
+  if (call.op == WarpOp::wgmma_wait) products_.wait(warp, call.operand, copies_, phases_);
   if (call.op == WarpOp::wgmma) {
     GroupProduct* brought[warpSize];
     for (unsigned lane = 0; lane < warpSize; ++lane)

@@ -16,12 +16,12 @@ class GroupProducts {
   // A new block of `warps`.
   void reset(unsigned warps);
 
+  void fence(unsigned warp);
   // Each returns the rule that was broken, or nothing. `lanes`: what each lane brought.
-  std::string fence(unsigned warp);
   std::string begin(unsigned warp, GroupProduct* const (&lanes)[warpSize], Site site, AsyncCopies& copies,
                     unsigned phase);
   std::string commit(unsigned warp);
-  std::string wait(unsigned warp, int groups, AsyncCopies& copies, unsigned phase);
+  void wait(unsigned warp, int groups, AsyncCopies& copies, unsigned phase);
 
   // The four warps of a group must have begun as many products as each other wherever the block meets, and at its end.
   std::string uneven() const;
