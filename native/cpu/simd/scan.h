@@ -76,6 +76,12 @@ SRP_INLINE void kept_tokens(const uint8_t* mask, bool* all, bool* none) {
   *none = any == 0;
 }
 
+SRP_INLINE bool all_ones(const uint8_t* mask) {
+  uint8_t ones[kLanes];
+  memset(ones, 1, sizeof ones);
+  return memcmp(mask, ones, sizeof ones) == 0;
+}
+
 // The tokens [begin, end) of a row whose tokens have a lambda each; `shift` leads from a token's place in a copy to that in `rows`.
 template <class F>
 struct TokenLambdas {
@@ -190,6 +196,34 @@ SRP_INLINE void scan_register(const ScanRows<F>& row, const ScanConstants& c, co
   if (returns) put_wide<false>(returns, r[0], r[1]);
 }
 
+// Registers from the one below i on, until one has tokens that are not kept, or down to `low`. Of tokens without discounts of their
+// own.
+template <class F>
+SRP_INLINE void scan_plain_run(const ScanRows<F>& rows, const ScanConstants& given, int64_t* at, int64_t low, F64* carried,
+                               F** to_advantages, F** to_returns, Leaving<F>* leaving) {
+  const ScanConstants c = given;
+  const ScanRows<F> row = rows;
+  F64 d = *carried;
+  F *advantages = *to_advantages, *returns = *to_returns;
+  int64_t i = *at;
+  for (; i > low; i -= kLanes) {
+    if (row.mask && !all_ones(row.mask + i - kLanes)) break;
+    prefetch(row.reward + i - kScanAhead);
+    if (row.value) prefetch(row.value + i - kScanAhead);
+    F64 a[2] = {}, r[2] = {};
+    scan_plain_lanes(row, c, i - kHalf, &d, &a[1], &r[1]);
+    scan_plain_lanes(row, c, i - kLanes, &d, &a[0], &r[0]);
+    if (advantages) put_wide<false>(advantages -= kLanes, a[0], a[1]);
+    if (returns) put_wide<false>(returns -= kLanes, r[0], r[1]);
+    leave_some(&leaving[0]);
+    leave_some(&leaving[1]);
+  }
+  *at = i;
+  *carried = d;
+  *to_advantages = advantages;
+  *to_returns = returns;
+}
+
 // As many ones as lanes, and as many zeros behind them.
 struct InsideFlags {
   uint8_t flags[2 * kLanes];
@@ -265,14 +299,15 @@ SRP_INLINE void scan_row(const ScanRows<F>& rows, const ScanConstants& c, int64_
     // Of its own, so that the compiler knows that no store changes it.
     F *to_advantages = place_of(advantages, i), *to_returns = place_of(returns, i);
     Leaving<F> leaving[2] = {advantages->leaving, returns->leaving};
-    for (; i > low; i -= kLanes) {
-      prefetch(rows.reward + i - kScanAhead);
-      if (rows.value) prefetch(rows.value + i - kScanAhead);
+    while (i > low) {
+      if (!lambdas && !rows.discount) scan_plain_run(rows, c, &i, low, &d, &to_advantages, &to_returns, leaving);
+      if (i == low) break;
       if (to_advantages) to_advantages -= kLanes;
       if (to_returns) to_returns -= kLanes;
       scan_register<false>(rows, c, lambdas, i - kLanes, nullptr, &d, to_advantages, to_returns);
       leave_some(&leaving[0]);
       leave_some(&leaving[1]);
+      i -= kLanes;
     }
     advantages->leaving = leaving[0];
     returns->leaving = leaving[1];

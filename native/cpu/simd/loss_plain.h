@@ -1,0 +1,222 @@
+// Plain rows of loss_token, which most are: the clipped surrogate with neither cap nor clamps, factors or KL term, and a weight that
+// multiplies.
+//
+// A tile of tokens at a time goes through its stages, each a loop of its own: ratios, losses with gradients, figures. One loop over
+// all of it has more constants and sums than there are registers, and chains that are longer than a processor looks ahead.
+namespace srp::cpu::SRP_LEVEL {
+
+constexpr int64_t kPlainTile = 16 * kLanes;  // tokens; what lies between the stages stays in the first cache
+
+template <class F>
+SRP_INLINE bool is_plain(const LossTokens<F>& row) {
+  const LossParameters& p = row.parameters;
+  const double off = INFINITY;
+  return row.form == SRP_LOSS_CLIP && is_plain(p) && p.log_low == -off && p.log_high == off && row.old_log_probs &&
+         !row.bounds && !row.term_mask && !row.factor && row.row_factor == 1 && !row.reference && !row.kl_values &&
+         row.policy != 0 && row.policy - row.policy == 0;
+}
+
+struct PlainRow {
+  F64 low, high, weight, advantage;
+};
+
+// Log ratios, 0 under the mask, with their exponentials.
+struct PlainTile {
+  alignas(64) double log_ratio[kPlainTile], ratio[kPlainTile], less_one[kPlainTile];
+};
+
+// What a plain row adds up of LossLanes where not all figures are wanted.
+struct PlainLanes {
+  F64 loss, ratio, largest;
+  I64 clipped;
+};
+
+SRP_INLINE PlainLanes plain_lanes(const LossLanes& all) {
+  const FigureLanes& figures = all.figures;
+  return {figures.loss, figures.ratio, all.largest, figures.clipped};
+}
+
+SRP_INLINE void put_plain_lanes(const PlainLanes& sums, LossLanes* all) {
+  FigureLanes* const figures = &all->figures;
+  figures->loss = sums.loss;
+  figures->ratio = sums.ratio;
+  figures->clipped = sums.clipped;
+  all->largest = sums.largest;
+}
+
+// Of the tokens [i, i + count), a multiple of kLanes. False where a ratio may be 0 or infinite: nothing has been added then.
+template <bool kMasked, bool kAll, class F>
+SRP_INLINE bool plain_ratios(const LossTokens<F>& row, int64_t i, int64_t count, PlainTile* tile) {
+  const F *log_probs = row.log_probs + i, *old_log_probs = row.old_log_probs + i;
+  Mask within = !Mask{};
+  for (int64_t k = 0; k < count; k += kHalf) {
+    F64 x = load_wide(log_probs + k) - load_wide(old_log_probs + k);
+    if (kMasked) x = pick(mask_of(row.mask + i + k), x, F64{});
+    within = both(within, at_most(absolute(x), splat(kExpWideLimit)));
+    const Exponentials e = exponentials_within(x);
+    store(tile->ratio + k, e.exp);
+    if (!kAll) continue;
+    store(tile->log_ratio + k, x);
+    store(tile->less_one + k, e.less_one);
+  }
+  return !any(!within);
+}
+
+// plain_loss() with its gradient. The comparisons that NaN needs are left to the selects: where an advantage is NaN, so are both
+// branches. Under the mask x and the advantage are 0, and so is all that has the advantage for a factor.
+template <bool kMasked, class F>
+SRP_INLINE LossHalf plain_half(const LossTokens<F>& row, const PlainRow& plain, F64 ratio, int64_t i, PlainLanes* sums) {
+  const Mask kept = kMasked ? mask_of(row.mask + i) : Mask{};
+  F64 advantage = row.advantage ? load_wide(row.advantage + i) : plain.advantage;
+  if (kMasked) advantage = pick(kept, advantage, F64{});
+  const F64 banded = smaller(plain.high, larger(plain.low, ratio));
+  const F64 free = advantage * ratio, held = advantage * banded;
+  LossHalf out;
+  out.kl = F64{};
+  out.clipped = less(held, free);
+  out.loss = F64{} - smaller(held, free);
+  out.grad = F64{} - pick(out.clipped, F64{}, plain.weight * free);
+  out.ratio = kMasked ? pick(kept, ratio, F64{}) : ratio;
+  sums->loss += out.loss;
+  sums->ratio += out.ratio;
+  sums->largest = larger(out.ratio, sums->largest);
+  count(&sums->clipped, out.clipped);
+  return out;
+}
+
+template <bool kMasked, class F>
+SRP_INLINE void plain_losses(const LossTokens<F>& given, const PlainRow& plain, int64_t i, int64_t count, bool past_cache,
+                             const PlainTile& tile, LossHalves* all) {
+  const LossTokens<F> row = given;  // what no store can reach stays in registers
+  PlainLanes low_sums = plain_lanes(all->at[0]), high_sums = plain_lanes(all->at[1]);
+  for (int64_t k = 0; k < count; k += kLanes) {
+    const int64_t j = i + k;
+    const LossHalf low = plain_half<kMasked>(row, plain, load(tile.ratio + k), j, &low_sums);
+    const LossHalf high = plain_half<kMasked>(row, plain, load(tile.ratio + k + kHalf), j + kHalf, &high_sums);
+    put_halves(row.loss, j, low.loss, high.loss, past_cache);
+    put_halves(row.ratio, j, low.ratio, high.ratio, past_cache);
+    put_halves(row.grad, j, low.grad, high.grad, past_cache);
+    if (row.clipped) store_flags(row.clipped + j, low.clipped, high.clipped);
+  }
+  put_plain_lanes(low_sums, &all->at[0]);
+  put_plain_lanes(high_sums, &all->at[1]);
+}
+
+// As add_log_ratios(), of exponentials that are finite. Of the first halves of the registers, or of the second ones.
+SRP_INLINE void plain_log_ratios(const double* log_ratio, const double* less_one, int64_t count, double log_clamp,
+                                 FigureLanes* figures) {
+  F64 sum = figures->log_ratio, absolutes = figures->absolute, squared = figures->squared, k3 = figures->k3;
+  for (int64_t k = 0; k < count; k += kLanes) {
+    const F64 x = load(log_ratio + k);
+    sum += x;
+    absolutes += absolute(x);
+    squared += x * x;
+    k3 += load(less_one + k) - x;
+  }
+  figures->log_ratio = sum;
+  figures->absolute = absolutes;
+  figures->squared = squared;
+  figures->k3 = k3;
+  if (!(log_clamp < static_cast<double>(INFINITY))) return;
+  for (int64_t k = 0; k < count; k += kLanes)
+    figures->clamped += clamp(Lanes(load(log_ratio + k)), Lanes(-log_clamp), Lanes(log_clamp)).x;
+}
+
+// As add_band(), likewise. The ratio under the mask is 1, which is in every band.
+template <class F>
+SRP_INLINE void plain_bands(const F* advantage, double row_advantage, const PlainRow& plain, const double* ratio,
+                            int64_t count, FigureLanes* figures) {
+  if (advantage) {
+    for (int64_t k = 0; k < count; k += kLanes) {
+      const F64 at = load(ratio + k);
+      add_band(figures, {less(at, plain.low), more(at, plain.high)}, !Mask{}, load_wide(advantage + k));
+    }
+    return;
+  }
+  I64 below = {}, above = {};
+  for (int64_t k = 0; k < count; k += kLanes) {
+    const F64 at = load(ratio + k);
+    SRP_LEVEL::count(&below, less(at, plain.low));
+    SRP_LEVEL::count(&above, more(at, plain.high));
+  }
+  const I64 outside = below + above;
+  figures->outside += outside;
+  if (row_advantage > 0) {
+    figures->above += above;
+    figures->positive += outside;
+  }
+  if (row_advantage < 0) {
+    figures->below += below;
+    figures->negative += outside;
+  }
+}
+
+template <class F>
+SRP_INLINE void count_kept(const LossTokens<F>& row, int64_t i, int64_t tokens, LossHalves* all) {
+  I64 kept = {};
+  if (row.mask)
+    for (int64_t k = 0; k < tokens; k += kHalf) count(&kept, mask_of(row.mask + i + k));
+  else
+    kept[0] = tokens;
+  all->at[0].figures.kept += kept;
+  all->at[0].figures.terms += kept;
+}
+
+// Of [i, i + count), a multiple of kLanes, unless plain_ratios() is false.
+template <bool kMasked, bool kAll, class F>
+static __attribute__((noinline)) bool plain_tile(const LossTokens<F>& row, int64_t i, int64_t count, bool past_cache,
+                                                 LossHalves* all) {
+  const PlainRow plain = {splat(1 - row.parameters.clip_low), splat(1 + row.parameters.clip_high), splat(row.policy),
+                          splat(row.row_advantage)};
+  PlainTile tile;
+  if (!plain_ratios<kMasked, kAll>(row, i, count, &tile)) return false;
+  plain_losses<kMasked>(row, plain, i, count, past_cache, tile, all);
+  count_kept(row, i, count, all);
+  if (!kAll) return true;
+  each_half([&](int64_t h) {
+    const int64_t first = h * kHalf;
+    FigureLanes* const figures = &all->at[h].figures;
+    plain_log_ratios(tile.log_ratio + first, tile.less_one + first, count, row.parameters.log_clamp, figures);
+    plain_bands(row.advantage ? row.advantage + i + first : nullptr, row.row_advantage, plain, tile.ratio + first, count,
+                figures);
+  });
+  return true;
+}
+
+// Whole registers of [begin, end). Returns where the other tokens begin.
+template <bool kMasked, bool kAll, class F>
+SRP_INLINE int64_t plain_row(const LossTokens<F>& row, int64_t begin, int64_t end, bool past_cache, LossHalves* all) {
+  const int64_t last = end - (end - begin) % kLanes;
+  for (int64_t i = begin; i < last; i += kPlainTile) {
+    const int64_t count = last - i < kPlainTile ? last - i : kPlainTile;
+    if (plain_tile<kMasked, kAll>(row, i, count, past_cache, all)) continue;
+    for (int64_t k = 0; k < count; k += kLanes)
+      if (!plain_tile<kMasked, kAll>(row, i + k, kLanes, past_cache, all)) loss_registers(row, i + k, i + k + kLanes, all);
+  }
+  return last;
+}
+
+template <bool kMasked, class F>
+SRP_INLINE int64_t plain_row_of(const LossTokens<F>& row, int64_t begin, int64_t end, bool past_cache,
+                                LossHalves* all) {
+  return row.all_figures ? plain_row<kMasked, true>(row, begin, end, past_cache, all)
+                         : plain_row<kMasked, false>(row, begin, end, past_cache, all);
+}
+
+// A row has to be long for a way past the cache: all of its stores have left before the next one begins.
+constexpr int64_t kLeastStreamed = 1024;  // tokens
+
+template <class F>
+SRP_INLINE int64_t plain_row_of(const LossTokens<F>& row, int64_t begin, int64_t end, bool past_cache,
+                                LossHalves* all) {
+  const F* const outputs[] = {row.loss, row.ratio, row.grad};
+  uintptr_t places = 0;
+  for (const F* const out : outputs) places |= reinterpret_cast<uintptr_t>(out ? out + begin : nullptr);
+  const bool streams = kStreams && past_cache && places % 16 == 0 && end - begin >= kLeastStreamed;
+  const int64_t i =
+      row.mask ? plain_row_of<true>(row, begin, end, streams, all) : plain_row_of<false>(row, begin, end, streams, all);
+  if (streams) finish_streams();
+  return i;
+}
+
+}  // namespace srp::cpu::SRP_LEVEL
