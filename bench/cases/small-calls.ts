@@ -36,13 +36,12 @@ const rows = { ...ones, log1pSums: floats(1), meanGaps: floats(1), sumSquares: f
 const eights = Int32Array.from({ length: n / 8 + 1 }, (_, g) => 8 * g);
 const target = Int32Array.of(3);
 const one = Float32Array.of(1);
-const scan = { shape, gamma: 0.99 } as const;
 
 const CALLS: Readonly<Record<string, SmallCall>> = {
   gae: {
     kernel: "scan",
     out: { advantages: floats(), returns: floats() },
-    run: (lib, out) => lib.gae(x, y, { ...scan, lambda: 0.95, out }),
+    run: (lib, out) => lib.gae(x, y, { shape, gamma: 0.99, lambda: 0.95, out }),
     checked: "advantages",
     wanted: () =>
       advantagesOf({
@@ -72,8 +71,8 @@ const CALLS: Readonly<Record<string, SmallCall>> = {
   },
   klPenalty: {
     kernel: "loss",
-    out: {},
-    run: (lib) => lib.klPenalty(x, y, { shape, estimator: "k3" }),
+    out: { values: floats(), gradLogProbs: floats() },
+    run: (lib, out) => lib.klPenalty(x, y, { shape, estimator: "k3", out }),
     checked: "values",
     wanted: () => every((i) => Math.expm1(-gap(i)) + gap(i)),
   },

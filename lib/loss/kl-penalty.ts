@@ -1,11 +1,12 @@
 // KL to a reference policy per token, by the estimators that trainers use, as a loss of its own or inside a reward.
+import { KL_KIND, type KlKind } from "../backend/contract/loss";
 import type { BackendOption } from "../backend/select";
 import { needFloats, optionalMask } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
+import { optionError } from "../core/errors";
 import { needNumber, needWord } from "../core/option-checks";
-import { layoutOfRows, needRows, type RowLayout } from "../core/row-layout";
-import type { KlKind } from "../ops/loss";
-import { evaluateKlEstimates } from "../ops/loss/kl-estimates";
+import { needRows, type RowLayout } from "../core/row-layout";
+import { evaluateKl, sumsOf } from "../ops/loss/kl-estimates";
 import { rowMoments } from "../ops/reduce/moments";
 import { type PresetOption, resolvePreset } from "../presets";
 import { type KlPerToken, timesImportance } from "./importance-kl";
@@ -56,6 +57,8 @@ export interface KlPenaltyOptions
   readonly importance?: FloatArray | "self";
   /** 1 = a token of the policy; the others are not read and get 0. Default: all 1. */
   readonly mask?: Uint8Array;
+  /** Reuse memory instead of allocating. Must not overlap the inputs; not with `importance`. */
+  readonly out?: { readonly values?: FloatArray; readonly gradLogProbs?: FloatArray };
 }
 
 export interface KlPenaltyResult {
@@ -67,6 +70,19 @@ export interface KlPenaltyResult {
   readonly rowSums: Float64Array;
   /** Mean over the kept tokens, nats; 0 without any. */
   readonly mean: number;
+}
+
+const BOUND = { min: 0, above: true, infinite: true } as const;
+
+function total(values: Float64Array): number {
+  let sum = 0;
+  for (let b = 0; b < values.length; ++b) sum += values[b]!;
+  return sum;
+}
+
+function conclude({ values, gradLogProbs }: KlPerToken, rowSums: Float64Array, counts: Float64Array): KlPenaltyResult {
+  const kept = total(counts);
+  return { values, gradLogProbs, rowSums, mean: kept > 0 ? total(rowSums) / kept : 0 };
 }
 
 /**
@@ -95,39 +111,32 @@ export function klPenalty(
   const mask = optionalMask(op, "mask", resolved.mask, rows.n, rows.meaning);
   const estimator = resolved.estimator ?? "k3";
   needWord<string>(op, "estimator", estimator, ESTIMATORS);
-  const named = KINDS[estimator];
-  const { logClamp, valueClamp, klClamps, backend } = resolved;
-  const clamps = klClamps?.[named.kind];
-  const bound = { min: 0, above: true, infinite: true } as const;
-  const given = {
-    logProbs: needFloats(op, "logProbs", logProbs, rows.n, rows.meaning),
-    reference: needFloats(op, "referenceLogProbs", referenceLogProbs, rows.n, rows.meaning),
-  };
-  const { importance } = resolved;
+  const { kind, gradientKind = kind }: { readonly kind: KlKind; readonly gradientKind?: KlKind } = KINDS[estimator];
+  const { klClamps, backend, importance, out } = resolved;
+  const clamps = klClamps?.[kind];
+  const policy = needFloats(op, "logProbs", logProbs, rows.n, rows.meaning);
+  const reference = needFloats(op, "referenceLogProbs", referenceLogProbs, rows.n, rows.meaning);
+  const logClamp = needNumber(op, "logClamp", resolved.logClamp ?? clamps?.logClamp ?? Infinity, BOUND);
+  const valueClamp = needNumber(op, "valueClamp", resolved.valueClamp ?? clamps?.valueClamp ?? Infinity, BOUND);
+  if (importance !== undefined && out !== undefined)
+    throw optionError(op, "out", out, "nothing with importance: the estimates are no results then");
   const base =
     importance === undefined || importance === "self"
       ? null
       : needFloats(op, "importance", importance, rows.n, rows.meaning);
-  const held = {
-    logClamp: needNumber(op, "logClamp", logClamp ?? clamps?.logClamp ?? Infinity, bound),
-    valueClamp: needNumber(op, "valueClamp", valueClamp ?? clamps?.valueClamp ?? Infinity, bound),
+  const parameters = {
+    kind: KL_KIND[kind],
+    gradientKind: KL_KIND[gradientKind],
+    timesRatio: 0,
+    coefficient: 1,
+    logClamp,
+    valueClamp: importance === undefined ? valueClamp : Infinity,
   };
-  const estimates = evaluateKlEstimates(op, given.logProbs, given.reference, {
-    ...named,
-    ...held,
-    valueClamp: importance === undefined ? held.valueClamp : Infinity,
-    ...layoutOfRows(rows),
-    mask: mask ?? undefined,
-    backend,
-  });
-  const kept = estimates.counts.reduce((sum, count) => sum + count, 0);
-  const conclude = ({ values, gradLogProbs }: KlPerToken, rowSums: Float64Array): KlPenaltyResult => ({
-    values,
-    gradLogProbs,
-    rowSums,
-    mean: kept > 0 ? rowSums.reduce((sum, x) => sum + x, 0) / kept : 0,
-  });
-  if (importance === undefined) return conclude(estimates, estimates.rowSums);
-  const corrected = timesImportance(estimates, given.logProbs, given.reference, base, held, mask);
-  return conclude(corrected, rowMoments(op, corrected.values, { rows, mask }, backend).sums);
+  const where = { rows, mask };
+  const kl = { reference, weights: null, parameters };
+  const { values, gradLogProbs, sums } = evaluateKl(op, policy, where, kl, out, backend);
+  const { rowSums, counts } = sumsOf(sums);
+  if (importance === undefined) return conclude({ values, gradLogProbs }, rowSums, counts);
+  const corrected = timesImportance({ values, gradLogProbs }, policy, reference, base, { logClamp, valueClamp }, mask);
+  return conclude(corrected, rowMoments(op, corrected.values, where, backend).sums, counts);
 }

@@ -68,7 +68,7 @@ srp_status scan_rows(const Args& a) {
     if constexpr (std::is_same_v<Args, srp_scan_gae_args> || std::is_same_v<Args, srp_scan_returns_args>) {
       const Kernels* const level = kernels();
       if (level && !a.transform_masked) {
-        level->floats.of<F>().scan(rows_of<F>(a), begin, end, leaves_cache(a.n * int64_t{sizeof(F)}));
+        level->floats.of<F>().scan(rows_of<F>(a), begin, end, leaves_cache_by_turns(a.n * int64_t{sizeof(F)}));
         return;
       }
     }

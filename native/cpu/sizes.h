@@ -16,6 +16,9 @@ struct Sizes {
   // An output above this is not found in the cache later: half of the last-level cache, but no more than 8 MiB, since many
   // cores share a larger cache.
   int64_t cached_bytes;
+  // Whether stores past the cache pay where they go to several arrays by turns. Where not (Zen 3), they take more than twice as long
+  // as stores through the cache.
+  bool streams_by_turns;
   // Tokens in a piece of what does not depend on rows.
   int64_t piece_tokens;
   // Values in a piece of a long row that is searched by several threads.
@@ -27,6 +30,9 @@ const Sizes& sizes();
 // Whether an output of this many bytes, which lies elsewhere than its inputs, is written past the cache: writing through it
 // would first read the lines that are to be overwritten, and evict what the caller still needs.
 inline bool leaves_cache(int64_t bytes) { return bytes > sizes().cached_bytes; }
+
+// The same for kernels that fill lines of several outputs by turns.
+inline bool leaves_cache_by_turns(int64_t bytes) { return sizes().streams_by_turns && leaves_cache(bytes); }
 
 }  // namespace srp::cpu
 

@@ -12,6 +12,9 @@ type BoundName = (typeof NAMES)[number];
 /** Where a bound is one for each row or token: its array. */
 export type Bounds = Readonly<Partial<Record<BoundName, PerRowOrToken>>>;
 
+/** Of most calls. */
+export const NO_BOUNDS: Bounds = {};
+
 /** Of a loss, as a caller gives them. */
 export type BoundOptions = { readonly [Name in BoundName]?: number | FloatArray } & {
   readonly boundsPer?: Per;
@@ -20,7 +23,7 @@ export type BoundOptions = { readonly [Name in BoundName]?: number | FloatArray 
 };
 
 /** What entries of a call are named. */
-export const boundArrays = (bounds: Bounds = {}): Readonly<Record<BoundName, FloatArray | undefined>> => ({
+export const boundArrays = (bounds: Bounds = NO_BOUNDS): Readonly<Record<BoundName, FloatArray | undefined>> => ({
   clipLow: bounds.clipLow?.array,
   clipHigh: bounds.clipHigh?.array,
   ratioCap: bounds.ratioCap?.array,
@@ -43,7 +46,7 @@ export function needBounds(
   rows: Rows,
   { form, rowsOnly }: { readonly form: number; readonly rowsOnly: boolean },
 ): Bounds {
-  const found: Partial<Record<BoundName, PerRowOrToken>> = {};
+  let found: Partial<Record<BoundName, PerRowOrToken>> | undefined;
   for (const name of NAMES) {
     const value = options[name];
     if (!isArray(value)) continue;
@@ -51,7 +54,7 @@ export function needBounds(
       throw optionError(op, name, value, "a number: this form reads no bounds of tokens");
     if (rowsOnly && options.boundsPer === "token") throw optionError(op, "boundsPer", "token", '"row" for this form');
     const said = options.clip !== undefined && name !== "ratioCap" ? "clip" : name;
-    found[name] = needPerRowOrToken(op, said, value, rows, rowsOnly ? "row" : options.boundsPer, "boundsPer");
+    (found ??= {})[name] = needPerRowOrToken(op, said, value, rows, rowsOnly ? "row" : options.boundsPer, "boundsPer");
   }
-  return found;
+  return found ?? NO_BOUNDS;
 }

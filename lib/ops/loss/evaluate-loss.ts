@@ -11,7 +11,7 @@ import { asFloat, widestFloat } from "../../core/float-arrays";
 import { needWord } from "../../core/option-checks";
 import type { Rows } from "../../core/row-layout";
 import type { Stream } from "../../core/stream";
-import { boundArrays } from "./bounds";
+import { boundArrays, NO_BOUNDS } from "./bounds";
 import type { CheckedLoss, LossForm, LossInputs } from "./loss-inputs";
 import type { LossArrays, LossFigures, LossOutput, LossResult, LossSummary } from "./types";
 
@@ -151,13 +151,14 @@ function allocateLoss(
   width: number,
 ) {
   const { rows, old, advantage, factor, rowWeights, mask, termMask, marks, kl, bounds } = inputs;
+  const ofBounds = bounds && bounds !== NO_BOUNDS ? boundArrays(bounds) : null;
   const dtype = widestFloat(
     logProbs,
     old,
     advantage.array,
     factor?.array,
     kl.reference,
-    ...Object.values(boundArrays(bounds)),
+    ...(ofBounds ? Object.values(ofBounds) : []),
   );
   const wanted: readonly LossOutput[] = outputs ?? ["gradLogProbs"];
   const memory = needLossMemory(op, dtype, form, rows, wanted, out, stream);
@@ -172,18 +173,18 @@ function allocateLoss(
     mask,
     termMask,
     marks,
-    ...boundArrays(bounds),
     offsets: rows.offsets,
   };
-  refuseOverlap(op, memory, given);
+  const inputArrays = ofBounds ? { ...given, ...ofBounds } : given;
+  if (out) refuseOverlap(op, memory, inputArrays);
   const figures = float64Or(op, "", undefined, rows.B * width, stream);
   const args = lossArgs(dtype, form, logProbs, inputs, memory, figures, width);
-  return { args, figures, memory, wanted, arrays: { ...given, ...memory } };
+  return { args, figures, memory, wanted, inputArrays };
 }
 
 /** As allocateLoss, with all figures. `finish` makes the result once the op has run. */
 function planLoss<Output extends LossOutput>(op: string, loss: CheckedLoss, wishes: LossWishes<Output>) {
-  const { args, figures, memory, wanted, arrays } = allocateLoss(op, loss, wishes, LOSS_FIGURES.length);
+  const { args, figures, memory, wanted, inputArrays } = allocateLoss(op, loss, wishes, LOSS_FIGURES.length);
   const { form, stream } = loss;
   const conclude = (read: Float64Array): LossSummary => {
     const rowFigures = columns(read);
@@ -199,7 +200,7 @@ function planLoss<Output extends LossOutput>(op: string, loss: CheckedLoss, wish
     const summary = new DeviceSummary([figures as unknown as DeviceArray], ([read]) => conclude(read as Float64Array));
     return { ...returned, summary } as unknown as LossResult<Output>;
   };
-  return { args, finish, arrays };
+  return { args, finish, arrays: () => ({ ...inputArrays, ...memory }) };
 }
 
 /** Allocates and runs, for the arrays and the first LOSS_SUMS figures of each row, [rows, LOSS_SUMS]. */
@@ -231,6 +232,6 @@ export async function evaluateLossAsync<Output extends LossOutput>(
   wishes: LossWishes<Output> & AsyncOption,
 ): Promise<LossResult<Output>> {
   const { args, finish, arrays } = planLoss(op, loss, wishes);
-  await runWhole(op, loss.form.run, args, arrays, wishes);
+  await runWhole(op, loss.form.run, args, arrays(), wishes);
   return finish();
 }

@@ -41,7 +41,7 @@ const OUTPUTS = ["klValues", "gradLogProbs"] as const;
 
 type KlSums = Pick<KlEstimatesResult, "rowSums" | "counts">;
 
-function sumsOf(sums: Float64Array): KlSums {
+export function sumsOf(sums: Float64Array): KlSums {
   return { rowSums: figureOfRows(sums, LOSS_SUMS, "kl"), counts: figureOfRows(sums, LOSS_SUMS, "kept") };
 }
 
@@ -94,6 +94,9 @@ export function klEstimates(
 
 let form: LossForm | undefined;
 
+/** A zero for each row; of one length, since most calls of a loop have as many rows. */
+let zeros = new Float32Array(0);
+
 /** A loss that is its KL term and nothing else. */
 function klAlone(
   op: string,
@@ -102,12 +105,21 @@ function klAlone(
   kl: CheckedKl,
   stream: Stream | null,
 ): CheckedLoss {
-  const advantage = { array: new Float32Array(rows.B), perToken: false };
-  const nothing = { old: null, factor: null, rowWeights: null, termMask: null, marks: null };
+  if (zeros.length !== rows.B) zeros = new Float32Array(rows.B);
   return {
     form: (form ??= tokenForm(op, { form: "linear" })),
     logProbs,
-    inputs: { rows, advantage, mask, kl, ...nothing },
+    inputs: {
+      rows,
+      advantage: { array: zeros, perToken: false },
+      mask,
+      kl,
+      old: null,
+      factor: null,
+      rowWeights: null,
+      termMask: null,
+      marks: null,
+    },
     stream,
   };
 }
@@ -124,6 +136,35 @@ export function gapSums(
   return sumsOf(evaluateSums(op, klAlone(op, a, { rows, mask }, kl, null), { outputs: [], backend }).sums);
 }
 
+interface KlOutputs {
+  readonly values?: FloatArray;
+  readonly gradLogProbs?: FloatArray;
+}
+
+/** Estimates and sums of checked arguments. */
+export function evaluateKl(
+  op: string,
+  logProbs: FloatArray,
+  where: MaskedRows,
+  kl: CheckedKl & { readonly reference: FloatArray },
+  out: KlOutputs | undefined,
+  backend: BackendOption["backend"],
+  stream: Stream | null = null,
+): Required<KlOutputs> & { readonly sums: Float64Array } {
+  const { n, offsets } = where.rows;
+  const memory = out && {
+    values: out.values && needOutput(op, "values", out.values, widestFloat(logProbs, kl.reference), n),
+    gradLogProbs: out.gradLogProbs,
+  };
+  if (memory) refuseOverlap(op, memory, { logProbs, referenceLogProbs: kl.reference, mask: where.mask, offsets });
+  const { klValues, gradLogProbs, sums } = evaluateSums(op, klAlone(op, logProbs, where, kl, stream), {
+    outputs: OUTPUTS,
+    ...(memory && { out: { klValues: memory.values, gradLogProbs: memory.gradLogProbs } }),
+    backend,
+  });
+  return { values: klValues!, gradLogProbs: gradLogProbs!, sums };
+}
+
 /** As klEstimates, in the name of the public function `op`, which has checked its own arguments. */
 export function evaluateKlEstimates(
   op: string,
@@ -131,34 +172,19 @@ export function evaluateKlEstimates(
   referenceLogProbs: FloatArray,
   options: KlEstimatesOptions,
 ): KlEstimatesResult {
-  const { kind, gradientKind, logClamp, valueClamp, out, mask } = options;
+  const { kind, gradientKind, logClamp, valueClamp, out, mask, backend } = options;
   const where = needMaskedRows(op, options);
-  const { n, meaning, offsets } = where.rows;
+  const { n, meaning } = where.rows;
   const stream = streamOf(op, options, logProbs, referenceLogProbs, mask);
-  const loss = klAlone(
-    op,
-    needFloats(op, "logProbs", logProbs, n, meaning),
-    where,
-    {
-      reference: needFloats(op, "referenceLogProbs", referenceLogProbs, n, meaning),
-      weights: null,
-      parameters: needKlParameters(op, "", { kind, gradientKind, logClamp, valueClamp }),
-    },
-    stream,
-  );
-  const values = out?.values && needOutput(op, "values", out.values, widestFloat(logProbs, referenceLogProbs), n);
-  const memory = { values, gradLogProbs: out?.gradLogProbs };
-  refuseOverlap(op, memory, { logProbs, referenceLogProbs, mask, offsets });
-  const { klValues, gradLogProbs, sums } = evaluateSums(op, loss, {
-    outputs: OUTPUTS,
-    out: { klValues: values, gradLogProbs: out?.gradLogProbs },
-    backend: options.backend,
-  });
-  const arrays = { values: klValues!, gradLogProbs: gradLogProbs! };
-  if (!stream) return { ...arrays, ...sumsOf(sums) };
+  const policy = needFloats(op, "logProbs", logProbs, n, meaning);
+  const kl = {
+    reference: needFloats(op, "referenceLogProbs", referenceLogProbs, n, meaning),
+    weights: null,
+    parameters: needKlParameters(op, "", { kind, gradientKind, logClamp, valueClamp }),
+  };
+  const { sums, values, gradLogProbs } = evaluateKl(op, policy, where, kl, out, backend, stream);
+  if (!stream) return { values, gradLogProbs, ...sumsOf(sums) };
   const read = ([all]: readonly ArrayBufferView[]): KlSums => sumsOf(all as Float64Array);
-  return {
-    ...arrays,
-    summary: new DeviceSummary([sums as unknown as DeviceArray], read),
-  } as unknown as KlEstimatesResult;
+  const summary = new DeviceSummary([sums as unknown as DeviceArray], read);
+  return { values, gradLogProbs, summary } as unknown as KlEstimatesResult;
 }

@@ -28,18 +28,9 @@ SRP_INLINE F64 probability_distance(F64 a, F64 b) {
   return pick(equal(a, b), F64{}, known);  // both may be -infinity
 }
 
-SRP_INLINE F64 statistic_lanes(int32_t statistic, double log_clamp, F64 log_prob, F64 old_log_prob) {
-  const Lanes clamped = clamp(Lanes(log_prob - old_log_prob), Lanes(-log_clamp), Lanes(log_clamp));
-  const F64 d = clamped.x;
+// Of two log-probs, where their difference is not enough.
+SRP_INLINE F64 statistic_of_both(int32_t statistic, F64 log_prob, F64 old_log_prob) {
   switch (statistic) {
-    case SRP_STATISTIC_K1:
-      return F64{} - d;
-    case SRP_STATISTIC_K2:
-      return d * d * splat(0.5);
-    case SRP_STATISTIC_K3:
-      return exponential_beyond_line(d);
-    case SRP_STATISTIC_RATIO:
-      return exponentials(d).exp;
     case SRP_STATISTIC_DISTANCE:
       return probability_distance(log_prob, old_log_prob);
     case SRP_STATISTIC_CURRENT:
@@ -51,18 +42,73 @@ SRP_INLINE F64 statistic_lanes(int32_t statistic, double log_clamp, F64 log_prob
   }
 }
 
-// kHalf tokens; under the mask the log-probs count as 0.
-struct MismatchHalf {
-  F64 x, difference;
-  Mask kept;
+// What the tokens of a tile have, in stages that are loops of their own: one over all of it has more constants and sums than there
+// are registers.
+constexpr int64_t kMismatchTile = 16 * kLanes;
+
+struct MismatchTile {
+  alignas(64) double statistic[kMismatchTile], difference[kMismatchTile];
 };
 
+// `map` is a lambda that may capture: one that cannot has a form for plain calls as well, outside of the level's target.
+template <class Map>
+SRP_INLINE void map_tile(const double* from, double* to, int64_t count, const Map& map) {
+  for (int64_t k = 0; k < count; k += kHalf) store(to + k, map(load(from + k)));
+}
+
+SRP_INLINE void statistics_of_differences(int32_t statistic, int64_t count, const double* d, double* out) {
+  switch (statistic) {
+    case SRP_STATISTIC_K1:
+      return map_tile(d, out, count, [&](F64 x) { return F64{} - x; });
+    case SRP_STATISTIC_K2:
+      return map_tile(d, out, count, [&](F64 x) { return x * x * splat(0.5); });
+    case SRP_STATISTIC_K3:
+      return map_tile(d, out, count, [&](F64 x) { return exponential_beyond_line(x); });
+    default:
+      return map_tile(d, out, count, [&](F64 x) { return exponentials(x).exp; });
+  }
+}
+
 template <class F>
-SRP_INLINE MismatchHalf mismatch_half(const MismatchRow<F>& row, int64_t i) {
-  const Mask kept = row.mask ? mask_of(row.mask + i) : !Mask{};
-  const F64 log_prob = pick(kept, load_wide(row.log_probs + i), F64{});
-  const F64 old_log_prob = pick(kept, load_wide(row.old_log_probs + i), F64{});
-  return {statistic_lanes(row.statistic, row.log_clamp, log_prob, old_log_prob), log_prob - old_log_prob, kept};
+SRP_INLINE F64 kept_log_prob(const F* log_probs, const uint8_t* mask, int64_t i) {
+  const F64 x = load_wide(log_probs + i);
+  return mask ? pick(mask_of(mask + i), x, F64{}) : x;
+}
+
+// Of the tokens [i, i + count), a multiple of kLanes; under the mask the log-probs count as 0.
+template <class F>
+static __attribute__((noinline)) void mismatch_tile(const MismatchRow<F>& given, int64_t i, int64_t count,
+                                                    MismatchTile* tile) {
+  const MismatchRow<F> row = given;  // what no store can reach stays in registers
+  double* const out = tile->statistic;
+  for (int64_t k = 0; k < count; k += kHalf)
+    store(tile->difference + k,
+          kept_log_prob(row.log_probs, row.mask, i + k) - kept_log_prob(row.old_log_probs, row.mask, i + k));
+  const bool of_both = row.statistic == SRP_STATISTIC_DISTANCE || row.statistic == SRP_STATISTIC_CURRENT ||
+                       row.statistic == SRP_STATISTIC_OLD || row.statistic == SRP_STATISTIC_TOTAL;
+  if (of_both) {
+    for (int64_t k = 0; k < count; k += kHalf)
+      store(out + k, statistic_of_both(row.statistic, kept_log_prob(row.log_probs, row.mask, i + k),
+                                       kept_log_prob(row.old_log_probs, row.mask, i + k)));
+    return;
+  }
+  if (row.log_clamp == static_cast<double>(INFINITY))
+    return statistics_of_differences(row.statistic, count, tile->difference, out);
+  map_tile(tile->difference, out, count,
+           [&](F64 x) { return clamp(Lanes(x), Lanes(-row.log_clamp), Lanes(row.log_clamp)).x; });
+  statistics_of_differences(row.statistic, count, out, out);
+}
+
+// Visits [0, count), a multiple of kLanes, of tokens from `begin` on: a tile at a time, where it has a kept token.
+template <class F, class Visit>
+SRP_INLINE void each_tile(const MismatchRow<F>& row, int64_t begin, int64_t count, MismatchTile* tile,
+                          const Visit& visit) {
+  for (int64_t i = 0; i < count; i += kMismatchTile) {
+    const int64_t size = count - i < kMismatchTile ? count - i : kMismatchTile;
+    if (row.mask && none_kept_of(row.mask + begin + i, size)) continue;
+    mismatch_tile(row, begin + i, size, tile);
+    visit(i, size);
+  }
 }
 
 // Measures
@@ -78,25 +124,49 @@ SRP_INLINE bool has_bounds(const MismatchRow<F>& row) {
   return row.low > -static_cast<double>(INFINITY) || row.high < static_cast<double>(INFINITY);
 }
 
-template <class F>
-SRP_INLINE void measure_register(const MismatchRow<F>& row, bool bounds, int64_t i, double* values,
-                                 MismatchLanes* lanes) {
+// One half of the registers of a tile: kHalf tokens from each of kLanes. Keeps the statistics in `values`.
+template <bool kBounds, class F>
+SRP_INLINE void measure_halves(const MismatchRow<F>& row, const uint8_t* mask, const double* statistic,
+                               const double* difference, int64_t count, double* values, MismatchLanes* lanes) {
   const F64 low = splat(row.low), high = splat(row.high);
-  for (int64_t k = 0; k < 2; ++k) {
-    MismatchLanes& s = lanes[k];
-    const MismatchHalf half = mismatch_half(row, i + k * kHalf);
-    const F64 x = pick(half.kept, half.x, F64{});
-    store(values + k * kHalf, x);
-    s.sum += x;
-    s.difference += half.difference;
-    s.low = pick(both(half.kept, less(x, s.low)), x, s.low);
-    s.high = pick(both(half.kept, more(x, s.high)), x, s.high);
-    count(&s.kept, half.kept);
-    if (!bounds) continue;
-    s.bounded += pick(half.kept, clamp(Lanes(x), Lanes(low), Lanes(high)).x, F64{});
-    count(&s.above, both(half.kept, !at_most(x, high)));
-    count(&s.below, both(half.kept, less(x, low)));
+  // Each of its own: a copy of the struct would stay in memory.
+  F64 sum = lanes->sum, differences = lanes->difference, least = lanes->low, most = lanes->high,
+      bounded = lanes->bounded;
+  I64 tokens = lanes->kept, above = lanes->above, below = lanes->below;
+  for (int64_t k = 0; k < count; k += kLanes) {
+    const Mask kept = mask ? mask_of(mask + k) : !Mask{};
+    const F64 x = pick(kept, load(statistic + k), F64{});
+    store(values + k, x);
+    sum += x;
+    differences += load(difference + k);
+    least = pick(both(kept, less(x, least)), x, least);
+    most = pick(both(kept, more(x, most)), x, most);
+    SRP_LEVEL::count(&tokens, kept);
+    if (!kBounds) continue;
+    bounded += pick(kept, clamp(Lanes(x), Lanes(low), Lanes(high)).x, F64{});
+    SRP_LEVEL::count(&above, both(kept, !at_most(x, high)));
+    SRP_LEVEL::count(&below, both(kept, less(x, low)));
   }
+  *lanes = {sum, bounded, differences, least, most, tokens, above, below};
+}
+
+// [begin, begin + count) of `row`, count a multiple of kLanes.
+template <class F>
+SRP_INLINE void measure_registers(const MismatchRow<F>& row, bool bounds, int64_t begin, int64_t count, double* values,
+                                  MismatchLanes* lanes) {
+  MismatchTile tile;
+  each_tile(row, begin, count, &tile, [&](int64_t i, int64_t size) {
+    each_half([&](int64_t h) {
+      const int64_t first = h * kHalf;
+      const uint8_t* const mask = row.mask ? row.mask + begin + i + first : nullptr;
+      const double *x = tile.statistic + first, *d = tile.difference + first;
+      double* const to = values + i + first;
+      if (bounds)
+        measure_halves<true>(row, mask, x, d, size, to, &lanes[h]);
+      else
+        measure_halves<false>(row, mask, x, d, size, to, &lanes[h]);
+    });
+  });
 }
 
 // Deviations of a register's values from two means.
@@ -131,15 +201,13 @@ static bool measure_chunk(const MismatchRow<F>& row, int64_t begin, int64_t end,
   const int64_t count_of = end - begin, whole = count_of / kLanes * kLanes;
   const CutTokens<F> cut(row.log_probs + begin + whole, row.old_log_probs + begin + whole,
                          row.mask ? row.mask + begin + whole : nullptr, count_of - whole);
-  MismatchRow<F> tokens = row;
-  for (int64_t i = 0, at = begin; i < count_of; i += kLanes, at += kLanes) {
-    if (i == whole) {
-      tokens.log_probs = cut.log_probs;
-      tokens.old_log_probs = cut.old_log_probs;
-      tokens.mask = cut.mask;
-      at = 0;
-    }
-    if (!tokens.mask || !none_set(tokens.mask + at)) measure_register(tokens, bounds, at, values + i, lanes);
+  measure_registers(row, bounds, begin, whole, values, lanes);
+  if (whole < count_of) {
+    MismatchRow<F> tokens = row;
+    tokens.log_probs = cut.log_probs;
+    tokens.old_log_probs = cut.old_log_probs;
+    tokens.mask = cut.mask;
+    measure_registers(tokens, bounds, 0, kLanes, values + whole, lanes);
   }
 
   ChunkSums x, bounded;
@@ -180,42 +248,68 @@ static bool measure_chunk(const MismatchRow<F>& row, int64_t begin, int64_t end,
 
 // Bounds
 
+// kHalf tokens of statistic x: their weights, and whether they stay.
+struct BoundHalf {
+  F64 weight;
+  Mask stays;
+};
+
+struct Bounds {
+  F64 low, high, factor, masked;
+  bool clamps, silent;  // silent: a factor of 0, whose tokens have no weight and do not stay
+};
+
+SRP_INLINE BoundHalf bound_half(const Bounds& b, F64 x, Mask kept) {
+  const F64 bounded = b.clamps ? clamp(Lanes(x), Lanes(b.low), Lanes(b.high)).x
+                               : pick(either(less(x, b.low), more(x, b.high)), F64{}, x);
+  const F64 weight = b.silent ? pick(equal(bounded, bounded), F64{}, bounded) : b.factor * bounded;
+  const Mask inside = both(at_least(x, b.low), at_most(x, b.high));
+  return {pick(kept, weight, b.masked), b.silent ? Mask{} : both(kept, inside)};
+}
+
 template <class F>
-SRP_INLINE void put_bounded(const BoundRow<F>& a, int64_t i, bool past_cache, const F64* weights, const Mask* stay) {
-  if (a.weights) put_wide(a.weights + i, weights[0], weights[1], past_cache);
-  if (a.kept) store_flags(a.kept + i, stay[0], stay[1]);
+SRP_INLINE void put_bounded(const BoundRow<F>& a, int64_t i, bool past_cache, F64 low, F64 high, Mask low_stays,
+                            Mask high_stays) {
+  if (a.weights) put_wide(a.weights + i, low, high, past_cache);
+  if (a.kept) store_flags(a.kept + i, low_stays, high_stays);
+}
+
+// Of a tile at i. Returns how many tokens are kept.
+template <class F>
+SRP_INLINE int64_t bound_tile(const BoundRow<F>& given, int64_t i, int64_t count, bool past_cache,
+                              const double* statistic) {
+  const BoundRow<F> a = given;  // what no store can reach stays in registers
+  const Bounds b = {splat(a.row.low), splat(a.row.high), splat(a.factor), splat(a.masked), a.clamps, a.factor == 0};
+  I64 total = {};
+  for (int64_t k = 0; k < count; k += kLanes) {
+    const uint8_t* const mask = a.row.mask ? a.row.mask + i + k : nullptr;
+    const Mask kept_low = mask ? mask_of(mask) : !Mask{}, kept_high = mask ? mask_of(mask + kHalf) : !Mask{};
+    const BoundHalf low = bound_half(b, load(statistic + k), kept_low);
+    const BoundHalf high = bound_half(b, load(statistic + k + kHalf), kept_high);
+    put_bounded(a, i + k, past_cache, low.weight, high.weight, low.stays, high.stays);
+    SRP_LEVEL::count(&total, low.stays);
+    SRP_LEVEL::count(&total, high.stays);
+  }
+  return sum(total);
 }
 
 // Whole registers of [begin, end). Returns how many tokens are kept.
 template <class F>
-static __attribute__((noinline)) int64_t bound_registers(const BoundRow<F>& given, int64_t begin, int64_t end,
+static __attribute__((noinline)) int64_t bound_registers(const BoundRow<F>& a, int64_t begin, int64_t end,
                                                          bool past_cache) {
-  const BoundRow<F> a = given;  // what no store can reach stays in registers
-  const F64 low = splat(a.row.low), high = splat(a.row.high), factor = splat(a.factor), masked = splat(a.masked);
-  const F64 infinite = splat(static_cast<double>(INFINITY));
-  I64 total = {};
-  for (int64_t i = begin; i + kLanes <= end; i += kLanes) {
-    F64 weights[2] = {masked, masked};
-    Mask stay[2] = {};
-    if (!a.row.mask || !none_set(a.row.mask + i))
-      each_half([&](int64_t k) {
-        const MismatchHalf half = mismatch_half(a.row, i + k * kHalf);
-        const Mask inside = both(at_least(half.x, low), at_most(half.x, high));
-        F64 bounded = half.x;
-        if (any(!inside)) {
-          const Mask outside = either(less(half.x, low), more(half.x, high));
-          bounded = a.clamps ? clamp(Lanes(half.x), Lanes(low), Lanes(high)).x : pick(outside, F64{}, half.x);
-        }
-        F64 weight = factor * bounded;
-        if (a.factor == 0 || any(!less(absolute(bounded), infinite))) weight = scaled(Lanes(factor), Lanes(bounded)).x;
-        weights[k] = pick(half.kept, weight, masked);
-        if (a.factor == 0) return;
-        stay[k] = both(half.kept, inside);
-        count(&total, stay[k]);
-      });
-    put_bounded(a, i, past_cache, weights, stay);
+  MismatchTile tile;
+  int64_t total = 0;
+  for (int64_t i = begin; i < end; i += kMismatchTile) {
+    const int64_t size = end - i < kMismatchTile ? end - i : kMismatchTile;
+    if (a.row.mask && none_kept_of(a.row.mask + i, size)) {
+      const F64 masked = splat(a.masked);
+      for (int64_t k = 0; k < size; k += kLanes) put_bounded(a, i + k, past_cache, masked, masked, Mask{}, Mask{});
+      continue;
+    }
+    mismatch_tile(a.row, i, size, &tile);
+    total += bound_tile(a, i, size, past_cache, tile.statistic);
   }
-  return sum(total);
+  return total;
 }
 
 template <class F>

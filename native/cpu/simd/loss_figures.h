@@ -83,15 +83,15 @@ SRP_INLINE void store_others(double* at, const FigureLanes& lanes, double log_cl
   at[SRP_FIGURE_OUTSIDE_NEGATIVE] = static_cast<double>(sum(lanes.negative));
 }
 
-// All figures but the total and the row's ratio. Plain rows (loss_tokens.h) have neither KL nor limits, and every kept token is a term.
-SRP_INLINE void store_lanes(double* at, const FigureLanes& lanes, bool plain, bool all, double log_clamp) {
+// All figures but the total and the row's ratio.
+SRP_INLINE void store_lanes(double* at, const FigureLanes& lanes, bool all, double log_clamp) {
   at[SRP_FIGURE_LOSS] = sum(lanes.loss);
-  at[SRP_FIGURE_KL] = plain ? 0 : sum(lanes.kl);
+  at[SRP_FIGURE_KL] = sum(lanes.kl);
   at[SRP_FIGURE_RATIO] = sum(lanes.ratio);
   at[SRP_FIGURE_KEPT] = static_cast<double>(sum(lanes.kept));
-  at[SRP_FIGURE_TERMS] = plain ? at[SRP_FIGURE_KEPT] : static_cast<double>(sum(lanes.terms));
+  at[SRP_FIGURE_TERMS] = static_cast<double>(sum(lanes.terms));
   at[SRP_FIGURE_CLIPPED] = static_cast<double>(sum(lanes.clipped));
-  at[SRP_FIGURE_LIMITED] = plain ? 0 : static_cast<double>(sum(lanes.limited));
+  at[SRP_FIGURE_LIMITED] = static_cast<double>(sum(lanes.limited));
   if (all) store_others(at, lanes, log_clamp);
 }
 

@@ -1,7 +1,7 @@
-// Plain rows of loss_token, which most are: the clipped surrogate with neither cap nor clamps, factors or KL term, and a weight that
-// multiplies.
+// Plain rows of loss_token, which most are: the clipped surrogate with neither cap nor clamps nor factors, a weight that multiplies,
+// and with or without a KL term.
 //
-// A tile of tokens at a time goes through its stages, each a loop of its own: ratios, losses with gradients, figures. One loop over
+// A tile of tokens at a time goes through its stages, each a loop of its own: ratios, KL terms, losses with gradients, figures. One loop over
 // all of it has more constants and sums than there are registers, and chains that are longer than a processor looks ahead.
 namespace srp::cpu::SRP_LEVEL {
 
@@ -12,8 +12,8 @@ SRP_INLINE bool is_plain(const LossTokens<F>& row) {
   const LossParameters& p = row.parameters;
   const double off = INFINITY;
   return row.form == SRP_LOSS_CLIP && is_plain(p) && p.log_low == -off && p.log_high == off && row.old_log_probs &&
-         !row.bounds && !row.term_mask && !row.factor && row.row_factor == 1 && !row.reference && !row.kl_values &&
-         row.policy != 0 && row.policy - row.policy == 0;
+         !row.bounds && !row.term_mask && !row.factor && row.row_factor == 1 && row.policy != 0 &&
+         row.policy - row.policy == 0 && (row.reference ? !row.kl.times_ratio : !row.kl_values);
 }
 
 struct PlainRow {
@@ -23,6 +23,7 @@ struct PlainRow {
 // Log ratios, 0 under the mask, with their exponentials.
 struct PlainTile {
   alignas(64) double log_ratio[kPlainTile], ratio[kPlainTile], less_one[kPlainTile];
+  alignas(64) double kl[kPlainTile], kl_grad[kPlainTile];  // the latter times its weight
 };
 
 // What a plain row adds up of LossLanes where not all figures are wanted.
@@ -53,19 +54,74 @@ SRP_INLINE bool plain_ratios(const LossTokens<F>& row, int64_t i, int64_t count,
     F64 x = load_wide(log_probs + k) - load_wide(old_log_probs + k);
     if (kMasked) x = pick(mask_of(row.mask + i + k), x, F64{});
     within = both(within, at_most(absolute(x), splat(kExpWideLimit)));
-    const Exponentials e = exponentials_within(x);
-    store(tile->ratio + k, e.exp);
-    if (!kAll) continue;
     store(tile->log_ratio + k, x);
-    store(tile->less_one + k, e.less_one);
+  }
+  for (int64_t k = 0; k < count; k += kHalf) {
+    const Exponentials e = exponentials_within(load(tile->log_ratio + k));
+    store(tile->ratio + k, e.exp);
+    if (kAll) store(tile->less_one + k, e.less_one);
   }
   return !any(!within);
 }
 
+template <class F>
+SRP_INLINE F64 plain_gap(const LossTokens<F>& row, int64_t i) {
+  const F64 gap = load_wide(row.log_probs + i) - load_wide(row.reference + i);
+  return row.mask ? pick(mask_of(row.mask + i), gap, F64{}) : gap;
+}
+
+// k3 without clamps, and its own gradient. False where a gap is beyond exponentials_within().
+template <class F>
+SRP_INLINE bool plain_k3(const LossTokens<F>& row, int64_t i, int64_t count, PlainTile* tile) {
+  const F64 weight = splat(row.kl_scale);
+  Mask within = !Mask{};
+  for (int64_t k = 0; k < count; k += kHalf) {
+    const F64 d = plain_gap(row, i + k), e = exponentials_within(-d).less_one;
+    within = both(within, at_most(absolute(d), splat(kExpWideLimit)));
+    store(tile->kl + k, e + d);
+    store(tile->kl_grad + k, weight * -e);
+  }
+  return !any(!within);
+}
+
+SRP_INLINE bool is_plain_k3(const srp_kl_parameters& p, double weight) {
+  const double off = INFINITY;
+  return p.kind == SRP_KL_K3 && p.gradient_kind == SRP_KL_K3 && p.log_clamp == off && p.value_clamp == off &&
+         weight != 0;
+}
+
+// The KL terms, in a row that has them.
+template <class F>
+SRP_INLINE void plain_kl(const LossTokens<F>& given, int64_t i, int64_t count, PlainTile* tile, LossHalves* all) {
+  const LossTokens<F> row = given;  // what no store can reach stays in registers
+  if (!is_plain_k3(row.kl, row.kl_scale) || !plain_k3(row, i, count, tile))
+    for (int64_t k = 0; k < count; k += kHalf) {
+      const KlTerm<Lanes> kl = KlForm::at(Lanes(plain_gap(row, i + k)), row.kl);
+      store(tile->kl + k, kl.value.x);
+      store(tile->kl_grad + k, scaled(Lanes(row.kl_scale), kl.slope).x);
+    }
+  F64 low_sum = all->at[0].figures.kl, high_sum = all->at[1].figures.kl;
+  for (int64_t k = 0; k < count; k += kLanes) {
+    F64 low = load(tile->kl + k), high = load(tile->kl + k + kHalf);
+    if (row.mask) {
+      low = pick(mask_of(row.mask + i + k), low, F64{});
+      high = pick(mask_of(row.mask + i + k + kHalf), high, F64{});
+    }
+    low += F64{};
+    high += F64{};
+    low_sum += low;
+    high_sum += high;
+    put_both(row.kl_values, i + k, low, high);
+  }
+  all->at[0].figures.kl = low_sum;
+  all->at[1].figures.kl = high_sum;
+}
+
 // plain_loss() with its gradient. The comparisons that NaN needs are left to the selects: where an advantage is NaN, so are both
 // branches. Under the mask x and the advantage are 0, and so is all that has the advantage for a factor.
-template <bool kMasked, class F>
-SRP_INLINE LossHalf plain_half(const LossTokens<F>& row, const PlainRow& plain, F64 ratio, int64_t i, PlainLanes* sums) {
+template <bool kMasked, bool kKl, class F>
+SRP_INLINE LossHalf plain_half(const LossTokens<F>& row, const PlainRow& plain, F64 ratio, const double* kl_grad,
+                               int64_t i, PlainLanes* sums) {
   const Mask kept = kMasked ? mask_of(row.mask + i) : Mask{};
   F64 advantage = row.advantage ? load_wide(row.advantage + i) : plain.advantage;
   if (kMasked) advantage = pick(kept, advantage, F64{});
@@ -76,6 +132,10 @@ SRP_INLINE LossHalf plain_half(const LossTokens<F>& row, const PlainRow& plain, 
   out.clipped = less(held, free);
   out.loss = F64{} - smaller(held, free);
   out.grad = F64{} - pick(out.clipped, F64{}, plain.weight * free);
+  if (kKl) {
+    out.grad += load(kl_grad);
+    out.grad = (kMasked ? pick(kept, out.grad, F64{}) : out.grad) + F64{};
+  }
   out.ratio = kMasked ? pick(kept, ratio, F64{}) : ratio;
   sums->loss += out.loss;
   sums->ratio += out.ratio;
@@ -84,15 +144,17 @@ SRP_INLINE LossHalf plain_half(const LossTokens<F>& row, const PlainRow& plain, 
   return out;
 }
 
-template <bool kMasked, class F>
-SRP_INLINE void plain_losses(const LossTokens<F>& given, const PlainRow& plain, int64_t i, int64_t count, bool past_cache,
-                             const PlainTile& tile, LossHalves* all) {
+template <bool kMasked, bool kKl, class F>
+SRP_INLINE void plain_losses(const LossTokens<F>& given, const PlainRow& plain, int64_t i, int64_t count,
+                             bool past_cache, const PlainTile& tile, LossHalves* all) {
   const LossTokens<F> row = given;  // what no store can reach stays in registers
   PlainLanes low_sums = plain_lanes(all->at[0]), high_sums = plain_lanes(all->at[1]);
   for (int64_t k = 0; k < count; k += kLanes) {
     const int64_t j = i + k;
-    const LossHalf low = plain_half<kMasked>(row, plain, load(tile.ratio + k), j, &low_sums);
-    const LossHalf high = plain_half<kMasked>(row, plain, load(tile.ratio + k + kHalf), j + kHalf, &high_sums);
+    const double *ratio = tile.ratio + k, *kl_grad = tile.kl_grad + k;
+    const LossHalf low = plain_half<kMasked, kKl>(row, plain, load(ratio), kl_grad, j, &low_sums);
+    const LossHalf high =
+        plain_half<kMasked, kKl>(row, plain, load(ratio + kHalf), kl_grad + kHalf, j + kHalf, &high_sums);
     put_halves(row.loss, j, low.loss, high.loss, past_cache);
     put_halves(row.ratio, j, low.ratio, high.ratio, past_cache);
     put_halves(row.grad, j, low.grad, high.grad, past_cache);
@@ -170,17 +232,31 @@ static __attribute__((noinline)) bool plain_tile(const LossTokens<F>& row, int64
                           splat(row.row_advantage)};
   PlainTile tile;
   if (!plain_ratios<kMasked, kAll>(row, i, count, &tile)) return false;
-  plain_losses<kMasked>(row, plain, i, count, past_cache, tile, all);
+  if (row.reference) {
+    plain_kl(row, i, count, &tile, all);
+    plain_losses<kMasked, true>(row, plain, i, count, past_cache, tile, all);
+  } else {
+    plain_losses<kMasked, false>(row, plain, i, count, past_cache, tile, all);
+  }
   count_kept(row, i, count, all);
   if (!kAll) return true;
   each_half([&](int64_t h) {
     const int64_t first = h * kHalf;
     FigureLanes* const figures = &all->at[h].figures;
     plain_log_ratios(tile.log_ratio + first, tile.less_one + first, count, row.parameters.log_clamp, figures);
-    plain_bands(row.advantage ? row.advantage + i + first : nullptr, row.row_advantage, plain, tile.ratio + first, count,
-                figures);
+    plain_bands(row.advantage ? row.advantage + i + first : nullptr, row.row_advantage, plain, tile.ratio + first,
+                count, figures);
   });
   return true;
+}
+
+// Tokens under the mask cost nothing, in memory and in the sums.
+template <class F>
+SRP_INLINE void put_nothing(const LossTokens<F>& row, int64_t i, int64_t count) {
+  F* const outputs[] = {row.loss, row.ratio, row.kl_values, row.grad};
+  for (F* const out : outputs)
+    if (out) memset(out + i, 0, sizeof(F) * static_cast<size_t>(count));
+  if (row.clipped) memset(row.clipped + i, 0, static_cast<size_t>(count));
 }
 
 // Whole registers of [begin, end). Returns where the other tokens begin.
@@ -189,9 +265,14 @@ SRP_INLINE int64_t plain_row(const LossTokens<F>& row, int64_t begin, int64_t en
   const int64_t last = end - (end - begin) % kLanes;
   for (int64_t i = begin; i < last; i += kPlainTile) {
     const int64_t count = last - i < kPlainTile ? last - i : kPlainTile;
+    if (kMasked && none_kept_of(row.mask + i, count)) {
+      put_nothing(row, i, count);
+      continue;
+    }
     if (plain_tile<kMasked, kAll>(row, i, count, past_cache, all)) continue;
     for (int64_t k = 0; k < count; k += kLanes)
-      if (!plain_tile<kMasked, kAll>(row, i + k, kLanes, past_cache, all)) loss_registers(row, i + k, i + k + kLanes, all);
+      if (!plain_tile<kMasked, kAll>(row, i + k, kLanes, past_cache, all))
+        loss_registers(row, i + k, i + k + kLanes, all);
   }
   return last;
 }

@@ -275,7 +275,7 @@ static double loss_values_of(const LossRow<F>& given, int64_t begin, int64_t end
     row.tokens = cut.tokens(row.tokens, i, end - i);
   }
   cut.put(given.tokens);
-  store_lanes(row.tokens.figures, lanes.figures, false, row.tokens.all_figures, row.tokens.parameters.log_clamp);
+  store_lanes(row.tokens.figures, lanes.figures, row.tokens.all_figures, row.tokens.parameters.log_clamp);
   row.tokens.figures[SRP_FIGURE_ROW_RATIO] = sum(lanes.weight);
   return sum(lanes.slope);
 }

@@ -173,12 +173,12 @@ SRP_INLINE double largest_of(F64 lanes) {
 template <class F>
 static void loss_tokens(const LossTokens<F>& row, int64_t begin, int64_t end, bool past_cache) {
   LossHalves all = no_losses();
-  const bool plain = is_plain(row);
-  const int64_t rest = plain ? plain_row_of(row, begin, end, past_cache, &all) : loss_registers(row, begin, end, &all);
+  const int64_t rest =
+      is_plain(row) ? plain_row_of(row, begin, end, past_cache, &all) : loss_registers(row, begin, end, &all);
   if (rest < end) loss_cut(row, rest, end - rest, &all);
   double* const figures = row.figures;
   if (!figures) return;
-  store_lanes(figures, joined(all.at[0].figures, all.at[1].figures, row.all_figures), plain, row.all_figures,
+  store_lanes(figures, joined(all.at[0].figures, all.at[1].figures, row.all_figures), row.all_figures,
               row.parameters.log_clamp);
   figures[SRP_FIGURE_ROW_RATIO] = largest_of(larger(all.at[0].largest, all.at[1].largest));
   // Ratios are never negative, so a NaN sum means that one of them was NaN. The largest of no ratios is not 0.

@@ -69,6 +69,12 @@ SRP_INLINE bool none_set(const uint8_t* p) {
   const uint8_t none[kLanes] = {};
   return memcmp(p, none, sizeof none) == 0;
 }
+// The same of `count` bytes, a multiple of kLanes.
+SRP_INLINE bool none_kept_of(const uint8_t* mask, int64_t count) {
+  int64_t k = 0;
+  while (k < count && none_set(mask + k)) k += kLanes;
+  return k == count;
+}
 
 SRP_INLINE F64 absolute(F64 x) { return (F64)((I64)x & INT64_MAX); }
 

@@ -33,7 +33,11 @@ SRP_INLINE U32 rounded_bfloat16(F32 x) {
   return x == x ? rounded : bits | 0x400000u;
 }
 
-SRP_INLINE U32 packed(Pair x) { return (rounded_bfloat16(x.a) >> 16) | (rounded_bfloat16(x.b) & 0xffff0000u); }
+// Of a NaN whose lower half is not all ones, which one out of arithmetic with bfloat16 never is.
+SRP_INLINE U32 packed(Pair x) {
+  const U32 a = (U32)x.a, b = (U32)x.b;
+  return ((a + 0x7fffu + ((a >> 16) & 1u)) >> 16) | ((b + 0x7fffu + ((b >> 16) & 1u)) & 0xffff0000u);
+}
 
 SRP_INLINE void store_pair(float* p, Pair x) {
   store(p, x.a);

@@ -199,8 +199,8 @@ SRP_INLINE void scan_register(const ScanRows<F>& row, const ScanConstants& c, co
 // Registers from the one below i on, until one has tokens that are not kept, or down to `low`. Of tokens without discounts of their
 // own.
 template <class F>
-SRP_INLINE void scan_plain_run(const ScanRows<F>& rows, const ScanConstants& given, int64_t* at, int64_t low, F64* carried,
-                               F** to_advantages, F** to_returns, Leaving<F>* leaving) {
+SRP_INLINE void scan_plain_run(const ScanRows<F>& rows, const ScanConstants& given, int64_t* at, int64_t low,
+                               F64* carried, F** to_advantages, F** to_returns, Leaving<F>* leaving) {
   const ScanConstants c = given;
   const ScanRows<F> row = rows;
   F64 d = *carried;

@@ -86,6 +86,20 @@ eachBackend((backend) => {
     });
   });
 
+  test("any NaN of a caller makes a gradient of bfloat16 NaN, whatever its bits", () => {
+    const [rows, V] = [3, 65];
+    const logits = Uint16Array.from({ length: rows * V }, (_, i) => 0x3f80 + (i % 40));
+    const targets = Int32Array.of(1, 2, 3);
+    const options = { shape: [rows, V] as const, dtype: "bfloat16", backend } as const;
+    const state = logprob(logits, targets, options);
+    const ones = new Uint32Array([0x3f800000, 0x7fffffff, 0xffffffff]); // 1 and the two NaNs of all ones
+    const gradLogProbs = new Float32Array(ones.buffer);
+    const got = logprobBackward(logits, targets, state, { ...options, gradLogProbs }) as Uint16Array;
+    const isNaNBits = (bits: number): boolean => (bits & 0x7fff) > 0x7f80;
+    for (let b = 0; b < rows; ++b)
+      expect([...got.subarray(b * V, (b + 1) * V)].every((bits) => isNaNBits(bits) === b > 0)).toBe(true);
+  });
+
   test("a real vocabulary has it too, with several targets a row", () => {
     const batch = batchOf([ROWS["random"]!(LARGE_VOCAB, 1), ROWS["peaked, H of 1e-5"]!(LARGE_VOCAB, 2)], "bfloat16");
     const K = 5;
