@@ -1599,7 +1599,7 @@ export const combineLosses: typeof from.combineLosses = checked("combineLosses",
 export const klPenalty: TakesPlain<typeof from.klPenalty> = checked(
   "klPenalty",
   from.klPenalty,
-  "logProbs:f referenceLogProbs:f options?{estimator importance:f mask:m shape offsets:i logClamp valueClamp klClamps{k1{logClamp valueClamp} k2{logClamp valueClamp} k3{logClamp valueClamp} abs{logClamp valueClamp}} preset backend arena}",
+  "logProbs:f referenceLogProbs:f options?{estimator importance:f mask:m out{values:f gradLogProbs:f} shape offsets:i logClamp valueClamp klClamps{k1{logClamp valueClamp} k2{logClamp valueClamp} k3{logClamp valueClamp} abs{logClamp valueClamp}} preset backend arena}",
 );
 /**
  * The ratio of the trainer's and the sampler's probabilities, per token or per row, bounded: what multiplies the terms of a
