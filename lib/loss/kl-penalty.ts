@@ -1,12 +1,13 @@
 // KL to a reference policy per token, by the estimators that trainers use, as a loss of its own or inside a reward.
-import { KL_KIND, type KlKind } from "../backend/contract/loss";
 import type { BackendOption } from "../backend/select";
 import { needFloats, optionalMask } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
 import { optionError } from "../core/errors";
 import { needNumber, needWord } from "../core/option-checks";
 import { needRows, type RowLayout } from "../core/row-layout";
+import type { KlKind } from "../ops/loss";
 import { evaluateKl, sumsOf } from "../ops/loss/kl-estimates";
+import { needKlParameters } from "../ops/loss/loss-inputs";
 import { rowMoments } from "../ops/reduce/moments";
 import { type PresetOption, resolvePreset } from "../presets";
 import { type KlPerToken, timesImportance } from "./importance-kl";
@@ -124,14 +125,8 @@ export function klPenalty(
     importance === undefined || importance === "self"
       ? null
       : needFloats(op, "importance", importance, rows.n, rows.meaning);
-  const parameters = {
-    kind: KL_KIND[kind],
-    gradientKind: KL_KIND[gradientKind],
-    timesRatio: 0,
-    coefficient: 1,
-    logClamp,
-    valueClamp: importance === undefined ? valueClamp : Infinity,
-  };
+  const held = importance === undefined ? valueClamp : Infinity;
+  const parameters = needKlParameters(op, "", { kind, gradientKind, logClamp, valueClamp: held });
   const where = { rows, mask };
   const kl = { reference, weights: null, parameters };
   const { values, gradLogProbs, sums } = evaluateKl(op, policy, where, kl, out, backend);
