@@ -158,7 +158,9 @@ function allocateLoss(
     advantage.array,
     factor?.array,
     kl.reference,
-    ...(ofBounds ? Object.values(ofBounds) : []),
+    ofBounds?.clipLow,
+    ofBounds?.clipHigh,
+    ofBounds?.ratioCap,
   );
   const wanted: readonly LossOutput[] = outputs ?? ["gradLogProbs"];
   const memory = needLossMemory(op, dtype, form, rows, wanted, out, stream);

@@ -159,7 +159,7 @@ export function evaluateKl(
   if (memory) refuseOverlap(op, memory, { logProbs, referenceLogProbs: kl.reference, mask: where.mask, offsets });
   const { klValues, gradLogProbs, sums } = evaluateSums(op, klAlone(op, logProbs, where, kl, stream), {
     outputs: OUTPUTS,
-    ...(memory && { out: { klValues: memory.values, gradLogProbs: memory.gradLogProbs } }),
+    out: memory ? { klValues: memory.values, gradLogProbs: memory.gradLogProbs } : undefined,
     backend,
   });
   return { values: klValues!, gradLogProbs: gradLogProbs!, sums };
