@@ -28,7 +28,7 @@ function startSubject(): Subject {
         advantage = first!;
         return milliseconds! / 1e3;
       },
-      check: () => ({ advantage: errorOf([advantage] as never, { values: Float64Array.of(3), budget: exact }) }),
+      check: () => ({ advantage: errorOf(Float64Array.of(advantage), { values: Float64Array.of(3), budget: exact }) }),
     }),
   };
 }
