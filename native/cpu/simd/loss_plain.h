@@ -164,11 +164,11 @@ SRP_INLINE void plain_losses(const LossTokens<F>& given, const PlainRow& plain, 
   put_plain_lanes(high_sums, &all->at[1]);
 }
 
-// As add_log_ratios(), of exponentials that are finite. Of the first halves of the registers, or of the second ones.
-SRP_INLINE void plain_log_ratios(const double* log_ratio, const double* less_one, int64_t count, double log_clamp,
-                                 FigureLanes* figures) {
+// As add_log_ratios(), of exponentials that are finite: kHalf of every `step` tokens.
+SRP_INLINE void plain_log_ratios(const double* log_ratio, const double* less_one, int64_t count, int64_t step,
+                                 double log_clamp, FigureLanes* figures) {
   F64 sum = figures->log_ratio, absolutes = figures->absolute, squared = figures->squared, k3 = figures->k3;
-  for (int64_t k = 0; k < count; k += kLanes) {
+  for (int64_t k = 0; k < count; k += step) {
     const F64 x = load(log_ratio + k);
     sum += x;
     absolutes += absolute(x);
@@ -180,11 +180,11 @@ SRP_INLINE void plain_log_ratios(const double* log_ratio, const double* less_one
   figures->squared = squared;
   figures->k3 = k3;
   if (!(log_clamp < static_cast<double>(INFINITY))) return;
-  for (int64_t k = 0; k < count; k += kLanes)
+  for (int64_t k = 0; k < count; k += step)
     figures->clamped += clamp(Lanes(load(log_ratio + k)), Lanes(-log_clamp), Lanes(log_clamp)).x;
 }
 
-// As add_band(), likewise. The ratio under the mask is 1, which is in every band.
+// As add_band(), of the first halves of the registers, or of the second ones. The ratio under the mask is 1, which is in every band.
 template <class F>
 SRP_INLINE void plain_bands(const F* advantage, double row_advantage, const PlainRow& plain, const double* ratio,
                             int64_t count, FigureLanes* figures) {
@@ -243,7 +243,7 @@ static __attribute__((noinline)) bool plain_tile(const LossTokens<F>& row, int64
   each_half([&](int64_t h) {
     const int64_t first = h * kHalf;
     FigureLanes* const figures = &all->at[h].figures;
-    plain_log_ratios(tile.log_ratio + first, tile.less_one + first, count, row.parameters.log_clamp, figures);
+    plain_log_ratios(tile.log_ratio + first, tile.less_one + first, count, kLanes, row.parameters.log_clamp, figures);
     plain_bands(row.advantage ? row.advantage + i + first : nullptr, row.row_advantage, plain, tile.ratio + first,
                 count, figures);
   });
@@ -277,27 +277,37 @@ SRP_INLINE int64_t plain_row(const LossTokens<F>& row, int64_t begin, int64_t en
   return last;
 }
 
-template <bool kMasked, class F>
-SRP_INLINE int64_t plain_row_of(const LossTokens<F>& row, int64_t begin, int64_t end, bool past_cache,
-                                LossHalves* all) {
-  return row.all_figures ? plain_row<kMasked, true>(row, begin, end, past_cache, all)
-                         : plain_row<kMasked, false>(row, begin, end, past_cache, all);
+// The last tokens of a row, fewer than a register.
+template <bool kAll, class F>
+static __attribute__((noinline)) void plain_cut(const LossTokens<F>& row, int64_t begin, int64_t count,
+                                                LossHalves* all) {
+  CutLosses<F> cut;
+  const LossTokens<F> tokens = cut.tokens(row, begin, count);
+  if (!plain_tile<true, kAll>(tokens, 0, kLanes, false, all)) loss_registers(tokens, 0, kLanes, all);
+  cut.put(row);
+}
+
+template <bool kAll, class F>
+SRP_INLINE void plain_row_of(const LossTokens<F>& row, int64_t begin, int64_t end, bool past_cache, LossHalves* all) {
+  const int64_t rest = row.mask ? plain_row<true, kAll>(row, begin, end, past_cache, all)
+                                : plain_row<false, kAll>(row, begin, end, past_cache, all);
+  if (rest < end) plain_cut<kAll>(row, rest, end - rest, all);
 }
 
 // A row has to be long for a way past the cache: all of its stores have left before the next one begins.
 constexpr int64_t kLeastStreamed = 1024;  // tokens
 
 template <class F>
-SRP_INLINE int64_t plain_row_of(const LossTokens<F>& row, int64_t begin, int64_t end, bool past_cache,
-                                LossHalves* all) {
+SRP_INLINE void plain_tokens(const LossTokens<F>& row, int64_t begin, int64_t end, bool past_cache, LossHalves* all) {
   const F* const outputs[] = {row.loss, row.ratio, row.grad};
   uintptr_t places = 0;
   for (const F* const out : outputs) places |= reinterpret_cast<uintptr_t>(out ? out + begin : nullptr);
   const bool streams = kStreams && past_cache && places % 16 == 0 && end - begin >= kLeastStreamed;
-  const int64_t i =
-      row.mask ? plain_row_of<true>(row, begin, end, streams, all) : plain_row_of<false>(row, begin, end, streams, all);
+  if (row.all_figures)
+    plain_row_of<true>(row, begin, end, streams, all);
+  else
+    plain_row_of<false>(row, begin, end, streams, all);
   if (streams) finish_streams();
-  return i;
 }
 
 }  // namespace srp::cpu::SRP_LEVEL

@@ -249,12 +249,20 @@ SRP_INLINE LossHalf row_half(const LossRow<F>& row, const RowConstants& all, int
   return half_of<kKind, false>(row, all, i, loss_inputs(row.tokens, i), row.tokens.parameters, sums);
 }
 
+}  // namespace srp::cpu::SRP_LEVEL
+
+#include "loss_rows_plain.h"
+
+namespace srp::cpu::SRP_LEVEL {
+
 template <RowKind kKind, bool kBounds, class F>
 static double loss_values_of(const LossRow<F>& given, int64_t begin, int64_t end) {
   LossRow<F> row = given;
   CutLosses<F> cut;
   const RowConstants constants = row_constants<kKind>(row);
   RowLanes lanes = {};
+  if (kKind == kOfRow && !kBounds && is_plain(row, constants))
+    begin = plain_row_values(row, constants, begin, end, &lanes);
   for (int64_t i = begin;; i = 0, end = kLanes) {
     for (; i + kLanes <= end; i += kLanes) {
       if (none_kept(row.tokens, i)) {

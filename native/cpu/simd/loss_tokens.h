@@ -173,9 +173,12 @@ SRP_INLINE double largest_of(F64 lanes) {
 template <class F>
 static void loss_tokens(const LossTokens<F>& row, int64_t begin, int64_t end, bool past_cache) {
   LossHalves all = no_losses();
-  const int64_t rest =
-      is_plain(row) ? plain_row_of(row, begin, end, past_cache, &all) : loss_registers(row, begin, end, &all);
-  if (rest < end) loss_cut(row, rest, end - rest, &all);
+  if (is_plain(row)) {
+    plain_tokens(row, begin, end, past_cache, &all);
+  } else {
+    const int64_t rest = loss_registers(row, begin, end, &all);
+    if (rest < end) loss_cut(row, rest, end - rest, &all);
+  }
   double* const figures = row.figures;
   if (!figures) return;
   store_lanes(figures, joined(all.at[0].figures, all.at[1].figures, row.all_figures), row.all_figures,
