@@ -57,7 +57,7 @@ export function arenaSubject(rows: number, vocab: number, from: "an arena" | "ne
 export function arenaCases(): Case[] {
   const [rows, vocab] = LOGITS.qwen.sizes;
   return (["an arena", "new arrays"] as const).map((from) => ({
-    kernel: "logprob",
+    kernel: "memory",
     op: `logprobBackward, ${from === "an arena" ? "from an arena" : "into new arrays"}`,
     dtype: "float32",
     rowKind: "normal",

@@ -17,13 +17,18 @@ export interface ResultFile {
 
 const KERNELS: Readonly<Record<string, string>> = {
   logprob: "Logits to log-probs, entropies and back",
-  loss: "Losses straight from logits",
+  loss: "Losses of tokens and sequences, and straight from logits",
+  memory: "Where outputs come from: an arena, new arrays, memory that was used before",
   linear: "A linear head",
   scan: "Advantages and returns along rows",
   delim: "Spans between delimiters",
   group: "Group normalisation",
   ratio: "Ratios of sequences",
   divergence: "Divergences",
+  reduce: "Moments, whitening and maps",
+  select: "Quantiles, largest tokens and covariance",
+  modulate: "Advantages modulated along spans",
+  correction: "Two policies on the same tokens",
 };
 const TRANSFER = "transfer";
 
