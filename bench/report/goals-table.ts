@@ -1,5 +1,6 @@
 // Goals with what was measured, for the terminal and for the page.
 import { type Figure, type Goal, isCost, type Judged } from "../goals";
+import { LIMITS } from "../limits";
 import { number, table } from "./markdown";
 
 const UNIT: Readonly<Record<Figure, string>> = {
@@ -51,4 +52,16 @@ export function goalsTable(judged: readonly Judged[], predicted?: (goal: Goal) =
       return predicted ? [...shown, prediction(goal), mark, where] : [...shown, mark, where];
     }),
   );
+}
+
+/** What holds the missed ones back, as far as it is known. */
+export function limitsList(judged: readonly Judged[]): string[] {
+  const known = judged.filter(({ goal, verdict: word }) => word === "missed" && goal.says in LIMITS);
+  if (known.length === 0) return [];
+  return [
+    "What holds the missed ones back, as far as it is known:",
+    "",
+    ...known.map(({ goal }) => `- ${goal.says}: ${LIMITS[goal.says]}`),
+    "",
+  ];
 }

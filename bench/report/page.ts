@@ -6,7 +6,7 @@ import { predictedShare } from "./predicted";
 import { OURS } from "../harness/names";
 import { quantile } from "../harness/statistics";
 import type { ResultLine, RunFacts } from "../record";
-import { goalsTable } from "./goals-table";
+import { goalsTable, limitsList } from "./goals-table";
 import { errors, milliseconds, number, spread, table } from "./markdown";
 
 /** Lines of one file: one run on one machine. */
@@ -132,7 +132,10 @@ function section({ name, lines }: ResultFile): string[] {
           GPU_GOALS.map((goal) => judge(goal, lines)),
           predictedShare,
         )
-      : goalsTable(GOALS.map((goal) => judge(goal, lines)))),
+      : [
+          ...goalsTable(GOALS.map((goal) => judge(goal, lines))),
+          ...limitsList(GOALS.map((goal) => judge(goal, lines))),
+        ]),
     ...kernels.flatMap((kernel) => {
       const own = lines.filter((line) => line.kernel === kernel);
       return [

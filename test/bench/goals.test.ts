@@ -3,7 +3,8 @@ import { figureOf, GOALS, type Goal, judge, matches } from "../../bench/goals";
 import { ONE_THREAD } from "../../bench/harness/names";
 import { allCases } from "../../bench/cases";
 import { slower } from "../../bench/report/against";
-import { verdictLine } from "../../bench/report/goals-table";
+import { LIMITS } from "../../bench/limits";
+import { limitsList, verdictLine } from "../../bench/report/goals-table";
 import { even, resultLine } from "./result-lines";
 
 const goal: Goal = { says: "forward", match: { op: "logprob", threads: 1 }, figure: "share", must: 0.8, aim: 0.95 };
@@ -96,4 +97,13 @@ test("slower than another revision is what stays slower in four of five repetiti
   expect(slower([against(0.8, 0.9)])).toEqual([
     "slower: logprob float32 Qwen vocabulary normal: 1.25x the time of 0123456789ab",
   ]);
+});
+
+test("what holds a goal back is said of goals that there are, and shown of those that are missed", () => {
+  const words = new Set(GOALS.map(({ says }) => says));
+  expect(Object.keys(LIMITS).filter((says) => !words.has(says))).toEqual([]);
+  const known = GOALS.find(({ says }) => says === "divergence")!;
+  const judged = { goal: known, value: 0.1, verdict: "missed", note: "by 71 %" } as const;
+  expect(limitsList([judged]).join("\n")).toContain(`- divergence: ${LIMITS["divergence"]}`);
+  expect(limitsList([{ ...judged, verdict: "reached", note: "" }])).toEqual([]);
 });
