@@ -58,6 +58,7 @@ export function arenaCases(): Case[] {
   const [rows, vocab] = LOGITS.qwen.sizes;
   return (["an arena", "new arrays"] as const).map((from) => ({
     kernel: "memory",
+    quick: from === "an arena",
     op: `logprobBackward, ${from === "an arena" ? "from an arena" : "into new arrays"}`,
     dtype: "float32",
     rowKind: "normal",
