@@ -1,7 +1,7 @@
 // What holds a goal of the CPU back, by its words in goals.ts: shown where the goal is missed. Counts and cycles are of one core of an
 // EPYC (Zen 3, 3.2 GHz, AVX2) with everything in its caches, unless another is named.
 const FORWARD =
-  "arithmetic: a register of 8 logits takes 8.5 cycles from the caches and from memory alike. Its 16 operations would fit into 5; what fills the rest is not known. AVX-512 does twice as many a cycle";
+  "arithmetic: a register of 8 logits takes 8.5 cycles from the caches and from memory alike. Its 16 operations would fit into 5; what fills the rest is not known. AVX-512 has registers of twice the size";
 const TOKENS =
   "an exponential in float64 takes 2.4 cycles a token (0.76 ns), as long as memory takes for all of the token; with the loss 5, with all figures 6.5";
 const SCAN =

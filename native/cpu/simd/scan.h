@@ -302,6 +302,8 @@ SRP_INLINE void scan_row(const ScanRows<F>& rows, const ScanConstants& c, int64_
     while (i > low) {
       if (!lambdas && !rows.discount) scan_plain_run(rows, c, &i, low, &d, &to_advantages, &to_returns, leaving);
       if (i == low) break;
+      prefetch(rows.reward + i - kScanAhead);
+      if (rows.value) prefetch(rows.value + i - kScanAhead);
       if (to_advantages) to_advantages -= kLanes;
       if (to_returns) to_returns -= kLanes;
       scan_register<false>(rows, c, lambdas, i - kLanes, nullptr, &d, to_advantages, to_returns);
