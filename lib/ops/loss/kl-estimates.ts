@@ -94,8 +94,16 @@ export function klEstimates(
 
 let form: LossForm | undefined;
 
-/** A zero for each row; of one length, since most calls of a loop have as many rows. */
-let zeros = new Float32Array(0);
+const MOST_KEPT = 4096;
+let kept = new Float32Array(0);
+
+/** A zero for each row; those of the last call where it had as many, since they cost more than a small call. */
+function zerosOf(rows: number): Float32Array {
+  if (kept.length === rows) return kept;
+  const zeros = new Float32Array(rows);
+  if (rows <= MOST_KEPT) kept = zeros;
+  return zeros;
+}
 
 /** A loss that is its KL term and nothing else. */
 function klAlone(
@@ -105,13 +113,12 @@ function klAlone(
   kl: CheckedKl,
   stream: Stream | null,
 ): CheckedLoss {
-  if (zeros.length !== rows.B) zeros = new Float32Array(rows.B);
   return {
     form: (form ??= tokenForm(op, { form: "linear" })),
     logProbs,
     inputs: {
       rows,
-      advantage: { array: zeros, perToken: false },
+      advantage: { array: zerosOf(rows.B), perToken: false },
       mask,
       kl,
       old: null,
@@ -136,10 +143,7 @@ export function gapSums(
   return sumsOf(evaluateSums(op, klAlone(op, a, { rows, mask }, kl, null), { outputs: [], backend }).sums);
 }
 
-interface KlOutputs {
-  readonly values?: FloatArray;
-  readonly gradLogProbs?: FloatArray;
-}
+type KlOutputs = NonNullable<KlEstimatesOptions["out"]>;
 
 /** Estimates and sums of checked arguments. */
 export function evaluateKl(

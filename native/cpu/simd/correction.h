@@ -84,13 +84,17 @@ static __attribute__((noinline)) void mismatch_tile(const MismatchRow<F>& given,
   for (int64_t k = 0; k < count; k += kHalf)
     store(tile->difference + k,
           kept_log_prob(row.log_probs, row.mask, i + k) - kept_log_prob(row.old_log_probs, row.mask, i + k));
-  const bool of_both = row.statistic == SRP_STATISTIC_DISTANCE || row.statistic == SRP_STATISTIC_CURRENT ||
-                       row.statistic == SRP_STATISTIC_OLD || row.statistic == SRP_STATISTIC_TOTAL;
-  if (of_both) {
-    for (int64_t k = 0; k < count; k += kHalf)
-      store(out + k, statistic_of_both(row.statistic, kept_log_prob(row.log_probs, row.mask, i + k),
-                                       kept_log_prob(row.old_log_probs, row.mask, i + k)));
-    return;
+  switch (row.statistic) {
+    case SRP_STATISTIC_K1:
+    case SRP_STATISTIC_K2:
+    case SRP_STATISTIC_K3:
+    case SRP_STATISTIC_RATIO:
+      break;
+    default:
+      for (int64_t k = 0; k < count; k += kHalf)
+        store(out + k, statistic_of_both(row.statistic, kept_log_prob(row.log_probs, row.mask, i + k),
+                                         kept_log_prob(row.old_log_probs, row.mask, i + k)));
+      return;
   }
   if (row.log_clamp == static_cast<double>(INFINITY))
     return statistics_of_differences(row.statistic, count, tile->difference, out);
