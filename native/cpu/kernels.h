@@ -33,7 +33,8 @@ struct Tables : Table<Types>... {
   }
 };
 
-// dL/dx of the columns that are no target: p_j (-sum - entropy_grad (z_j - M + mean_gap)) slope
+// dL/dx of the columns that are no target: p_j (-sum - entropy_grad (z_j - M + mean_gap)) slope. All finite but log1p_sum, which may be
+// NaN.
 struct LogprobGradient {
   float max_logit;
   double log1p_sum;

@@ -83,22 +83,11 @@ SRP_INLINE void gradient_columns_of(const Map& map, const T* x, T* grad, int64_t
   for (; i < V; i += kPair) gradient_some(map, x + i, grad + i, V - i < kPair ? V - i : kPair);
 }
 
-// packed() takes no other NaN than this one and those of bfloat16, and a caller's may be any.
-SRP_INLINE double one_nan(double x) { return x == x ? x : static_cast<double>(NAN); }
-SRP_INLINE LogprobGradient one_nan(const LogprobGradient& g) {
-  LogprobGradient clean = g;
-  clean.max_logit = static_cast<float>(one_nan(g.max_logit));
-  clean.log1p_sum = one_nan(g.log1p_sum);
-  clean.sum = one_nan(g.sum);
-  clean.mean_gap = one_nan(g.mean_gap);
-  clean.entropy_grad = one_nan(g.entropy_grad);
-  return clean;
-}
-
 // grad may be x. `past_cache`: grad is not read again soon and lies elsewhere than x.
 template <class T>
 static void gradient_row(const T* x, T* grad, int64_t V, const LogprobGradient& given, bool past_cache) {
-  const LogprobGradient g = one_nan(given);
+  LogprobGradient g = given;
+  if (g.log1p_sum != g.log1p_sum) g.log1p_sum = NAN;  // a caller's may have other bits, which packed() does not take
   if (g.map.capped()) {
     const WideMap wide = wide_map(g.map);
     const F64 top = top_of<true>(wide, splat(static_cast<double>(g.max_logit)));

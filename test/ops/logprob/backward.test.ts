@@ -87,13 +87,16 @@ eachBackend((backend) => {
   });
 
   test("any NaN of a caller makes a gradient of bfloat16 NaN, whatever its bits", () => {
-    const [rows, V] = [3, 65];
+    const [rows, V] = [5, 65];
     const logits = Uint16Array.from({ length: rows * V }, (_, i) => 0x3f80 + (i % 40));
-    const targets = Int32Array.of(1, 2, 3);
+    const targets = Int32Array.of(1, 2, 3, 4, 5);
     const options = { shape: [rows, V] as const, dtype: "bfloat16", backend } as const;
     const state = logprob(logits, targets, options);
-    const ones = new Uint32Array([0x3f800000, 0x7fffffff, 0xffffffff]); // 1 and the two NaNs of all ones
-    const gradLogProbs = new Float32Array(ones.buffer);
+    const gradLogProbs = new Float32Array(rows).fill(1);
+    const [weights, sums] = [gradLogProbs, state.log1pSums as Float32Array].map((of) => new Uint32Array(of.buffer));
+    // The two NaNs of all ones, in the second and third row and in the fourth and fifth.
+    weights!.set([0x7fffffff, 0xffffffff], 1);
+    sums!.set([0x7fffffff, 0xffffffff], 3);
     const got = logprobBackward(logits, targets, state, { ...options, gradLogProbs }) as Uint16Array;
     const isNaNBits = (bits: number): boolean => (bits & 0x7fff) > 0x7f80;
     for (let b = 0; b < rows; ++b)
