@@ -93,7 +93,7 @@ eachBackend((backend) => {
     const options = { shape: [rows, V] as const, dtype: "bfloat16", backend } as const;
     const state = logprob(logits, targets, options);
     const gradLogProbs = new Float32Array(rows).fill(1);
-    const [weights, sums] = [gradLogProbs, state.log1pSums as Float32Array].map((of) => new Uint32Array(of.buffer));
+    const [weights, sums] = [gradLogProbs, state.log1pSums].map((of) => new Uint32Array(of.buffer));
     // The two NaNs of all ones, in the second and third row and in the fourth and fifth.
     weights!.set([0x7fffffff, 0xffffffff], 1);
     sums!.set([0x7fffffff, 0xffffffff], 3);
