@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { surprisal } from "../cli/in-process";
 import { recordText } from "../cli/records";
+import { HANG_MS } from "../support/hang";
 
 const EXAMPLES = path.join(__dirname, "..", "..", "examples", "cluster");
 const scripts = readdirSync(EXAMPLES).filter((name) => name.endsWith(".sh"));
@@ -18,12 +19,13 @@ beforeAll(() => {
   calls = path.join(place, "calls");
   mkdirSync(path.join(place, "bin"));
   mkdirSync(path.join(place, "rollouts"));
-  // A line a call: its words between tabs. sbatch answers with a number, as --parsable does.
-  const words = `(printf '%s' "\${0##*/}"; printf '\\t%s' "$@"; echo) >> "$CALLS"`;
-  // The server that curl asks is well once it was called: it is started beside the script.
+  // A line a call: its words between tabs, in one write, since the server runs beside what asks for it. sbatch answers with a number,
+  // as --parsable does.
+  const words = `line="\${0##*/}$(printf '\\t%s' "$@")"; printf '%s\\n' "$line" >> "$CALLS"`;
+  // The server that curl asks is well once it was called: it is started beside the script, within five minutes.
   const answers = new Map([
     ["sbatch", 'wc -l < "$CALLS"'],
-    ["curl", 'until grep -q ^npx "$CALLS"; do sleep 0.1; done'],
+    ["curl", 'for i in {1..3000}; do grep -q ^npx "$CALLS" && exit; sleep 0.1; done; exit 1'],
   ]);
   for (const name of ["npx", "sbatch", "ray", "torchrun", "curl"]) {
     const stand = path.join(place, "bin", name);
@@ -45,6 +47,7 @@ function callsOf(script: string, args: readonly string[], env: Record<string, st
   execFileSync("bash", [path.join(EXAMPLES, script), ...args], {
     cwd: place,
     env: { ...process.env, PATH, CALLS: calls, ...env },
+    timeout: HANG_MS,
   });
   return readFileSync(calls, "utf8")
     .trimEnd()

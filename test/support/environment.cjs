@@ -7,6 +7,7 @@
 
 const { appendFileSync, readFileSync } = require("node:fs");
 const { TestEnvironment } = require("jest-environment-node");
+const { limitPrograms } = require("./time-limit.cjs");
 
 const SHARED_INTRINSICS = [
   "ArrayBuffer",
@@ -37,6 +38,8 @@ const SHARED_INTRINSICS = [
 // With SURPRISAL_TEST_CPU=FILE each suite leaves a line there: seconds of processor time, its own and of processes that have ended, and
 // its name. Unlike the time that jest prints it says little about what else ran. Linux tells it, in hundredths.
 const TIMES = process.env.SURPRISAL_TEST_CPU;
+
+limitPrograms(require("node:child_process"));
 
 function processorSeconds() {
   const fields = readFileSync("/proc/self/stat", "utf8").split(") ").at(-1).split(" ");
