@@ -206,7 +206,7 @@ export function empgAdvantage(
   const { preset: _, nonFinite: __, grpoAdvantage: ___, ...matching } = resolved;
   const together = { collective: options.collective };
   const tokens = ArrayBuffer.isView(batch.tokens) ? batch.tokens : null;
-  refuseOverlap(op, { advantages: out?.advantages }, { entropies, tokens });
+  refuseOverlap(op, out, { advantages: out?.advantages }, { entropies, tokens });
   const lengths = batch.lengths ?? (mask && !rows.offsets ? keptLengths(op, rows, mask) : undefined);
   const found = findSpans(batch.tokens, { ...layout, ...matching, lengths, ...searching });
   // On a device the list stays whole: how many spans it has is known there alone.

@@ -232,8 +232,18 @@ function anyTwice(buffers: readonly unknown[], ends: number, count: number): boo
   return false;
 }
 
-/** Refuses outputs that share memory with an input or with each other. Absent arrays are skipped. */
-export function refuseOverlap(op: string, outputs: NamedArrays, inputs: NamedArrays): void {
+/**
+ * Refuses outputs that share memory with an input or with each other. Absent arrays are skipped.
+ *
+ * @param given the outputs that the caller gave: where there are none all are new, and share memory with nothing
+ */
+export function refuseOverlap(
+  op: string,
+  given: object | null | undefined,
+  outputs: NamedArrays,
+  inputs: NamedArrays,
+): void {
+  if (given == null) return;
   // Nearly always every output has a buffer of its own. Then there is nothing to compare.
   const buffers = new Array<unknown>(16); // place for most calls: an array that grows costs more than all else here
   const ends = addBuffers(buffers, 0, outputs);

@@ -96,6 +96,12 @@ export function presetOf<F extends PresetFunction>(of: F, name: string): Convent
   return (PRESETS[name as PresetName] as unknown as Readonly<Record<F, Conventions<F>>>)[of];
 }
 
+/** Whether no option is there and undefined. Most calls name no preset and are small: a copy costs more than they do. */
+function saysAll(options: object): boolean {
+  for (const name in options) if ((options as Record<string, unknown>)[name] === undefined) return false;
+  return true;
+}
+
 /**
  * The options of a call with those of a preset under them: an option that is absent or undefined takes the preset's value,
  * or stays absent. Without a preset, the options as they are.
@@ -107,6 +113,7 @@ export function resolvePreset<F extends PresetFunction, Options extends object>(
   name: PresetName | undefined,
   options: Options & Taking<Options, F>,
 ): Options {
+  if (name === undefined && saysAll(options)) return options;
   const merged: Record<string, unknown> = name === undefined ? {} : { ...presetOf(of, name) };
   for (const [key, value] of Object.entries(options)) if (value !== undefined) merged[key] = value;
   // Every key is an option, with its value (Taking); the compiler cannot follow a merge by name.

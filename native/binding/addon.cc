@@ -23,7 +23,7 @@ Napi::Object op_object(const Napi::Env& env, const Op& op) {
 
 // Numbers of a call travel through one array of the environment's: a store each, where an argument costs a call.
 Napi::Float64Array number_array(const Napi::Env& env, Environment& environment) {
-  Napi::Float64Array numbers = Napi::Float64Array::New(env, kMaxFields);
+  Napi::Float64Array numbers = Napi::Float64Array::New(env, kMaxFields + 1);
   napi_ref kept = nullptr;  // never released: the memory lives as long as the environment
   napi_create_reference(env, numbers, 1, &kept);
   environment.numbers = numbers.Data();

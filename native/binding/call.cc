@@ -89,7 +89,8 @@ srp_status Call::check_overlap() {
     if (output.field->kind != Kind::kOutput) continue;
     for (size_t j = 0; j < array_count_; ++j) {
       const Array& other = arrays_[j];
-      if (i == j || !overlap(output, other)) continue;
+      // Outputs that stand before it have been compared with it.
+      if ((other.field->kind == Kind::kOutput && j <= i) || !overlap(output, other)) continue;
       if (!stands_for(output, other))
         return refuse(SRP_BAD_ARGUMENT, *output.field, std::string("overlaps ") + other.field->name);
     }
@@ -110,7 +111,13 @@ srp_status Call::read(napi_env env, const double* numbers, const napi_value* arr
     const srp_status status = read_number(numbers[i], fields[i]);
     if (status != SRP_OK) return status;
   }
+  const double given = numbers[op_.numbers];
+  if (!(given >= 0 && given < 4294967296.0))
+    return refuse(SRP_BAD_ARGUMENT, "the number behind those of the op is " + std::to_string(given) +
+                                        ", expected a bit for each array that there is");
+  const uint64_t present = static_cast<uint64_t>(given);
   for (value_ = 0; value_ < array_count; ++value_) {
+    if (!(present >> value_ & 1)) continue;  // the op refuses to be without one that it needs
     const srp_status status = read_array(env, arrays[value_], fields[op_.numbers + value_]);
     if (status != SRP_OK) return status;
   }

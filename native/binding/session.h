@@ -27,7 +27,8 @@ constexpr size_t kMaxFields = 48;
 struct Environment {
   std::vector<Session> sessions;
   std::string error;  // of the last call that did not return SRP_OK
-  double* numbers = nullptr;  // kMaxFields of them: those of the next call, which JavaScript writes and a call reads
+  double* numbers =
+      nullptr;  // kMaxFields + 1 of them: those of the next call, which JavaScript writes and a call reads, and which arrays there are
   std::shared_ptr<void> mpi;  // mpi.cc's own
   int32_t threads = 0;  // that a call in host memory may use, as srp_cpu_use_threads takes it
 };

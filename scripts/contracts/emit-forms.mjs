@@ -45,13 +45,12 @@ export function rangesText(struct) {
 export const ${constant} = {
 ${each.map(({ name, range }) => `${name}: ${JSON.stringify(range)},`).join("\n")}
 } as const;
-/** What is said of each. Reading them by name is much faster than in a loop over names. */
-export const said${type} = (options: Partial<Record<keyof ${type}, unknown>>): Record<keyof ${type}, unknown> => ({
-${each.map(({ name }) => `${name}: options.${name},`).join("\n")}
-});
-/** Where nothing is. A new object for each call, which is faster than a copy of one. */
-export const default${type} = (): { -readonly [Name in keyof ${type}]: number } => ({
-${each.map(({ name, default: value }) => `${name}: ${value},`).join("\n")}
+/** What \`read\` makes of what is said, of each. By name: a loop over names takes much longer. */
+export const read${type} = (
+  options: Partial<Record<keyof ${type}, unknown>>,
+  read: (name: keyof ${type}, value: unknown) => number | undefined,
+): ${type} => ({
+${each.map(({ name, default: value }) => `${name}: (options.${name} === undefined ? undefined : read("${name}", options.${name})) ?? ${value},`).join("\n")}
 });`;
 }
 

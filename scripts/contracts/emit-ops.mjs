@@ -23,7 +23,10 @@ export type BackendOps = ${families.map((family) => `${typeName(family)}Ops`).jo
 type Call<Answer> = (...values: unknown[]) => Answer;
 type Handing<Args> = <Answer>(call: Call<Answer>, numbers: Float64Array, session: number, stop: Int32Array | null, args: Args) => Answer;
 
-/** How a call is handed to the addon: its numbers into the addon's array, its arrays as arguments, both in the order of the struct. */
+/**
+ * How a call is handed to the addon: its numbers into the addon's array, its arrays as arguments, both in the order of the struct. Behind
+ * the numbers stands which arrays there are, a bit each: to ask Node-API for one that is absent takes as long as to read another.
+ */
 export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<BackendOps[Op]>[0]> } = {
 ${ops.map(handOver).join("\n")}
 };
@@ -44,10 +47,21 @@ ${cut.map(cutText).join("\n")}
 
 const member = (path) => path.split(".").map(camelCase).join(".");
 
+/** Which arrays there are: of those that may be null it is asked. */
+function bitsOf(arrays) {
+  if (arrays.length > 31) throw new Error(`${arrays.length} arrays, and an int32 has room for 31 that can be absent`);
+  const always = arrays.reduce((bits, { nullable }, i) => bits + (nullable ? 0 : 2 ** i), 0);
+  const asked = arrays.flatMap(({ name, nullable }, i) =>
+    nullable ? [`(a.${camelCase(name)} === null ? 0 : ${2 ** i})`] : [],
+  );
+  return [...(always === 0 ? [] : [always]), ...asked].join(" | ");
+}
+
 function handOver({ name, struct, numbers, arrays }) {
   const values = ["session", "stop", ...arrays.map((array) => `a.${camelCase(array.name)}`)];
   return `${camelCase(name)}(call, numbers, session, stop, a: ${typeName(struct.name)}) {
 ${numbers.map(({ path }, i) => `numbers[${i}] = a.${member(path)};`).join("\n")}
+numbers[${numbers.length}] = ${bitsOf(arrays)};
 return call(${values.join(", ")});
 },`;
 }

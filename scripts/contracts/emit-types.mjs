@@ -80,12 +80,21 @@ function enumText(choice) {
     `${documented(`${comment ? `${comment} ` : ""}${name}${ordinal ? ": a word's place is its number." : "."}`)}export const ${list} = [\n${docs.join("\n")}\n] as const;`,
     `export type ${typeName(name)} = (typeof ${list})[number];`,
     ...(ordinal
-      ? []
+      ? placesText(typeName(name), spelled)
       : [
           `/** The numbers of ${list}. */\nexport const ${bare.toUpperCase()} = {\n${numbers}\n} as const satisfies Record<${typeName(name)}, number>;`,
         ]),
     ...others.map(constantText),
   ].join("\n");
+}
+
+/** Of an enum of columns, where several numbers a row stand behind one another. */
+function placesText(type, items) {
+  if (!type.endsWith("Figure")) return [];
+  const fields = items.map((item) => `${item.word}: make(${item.value}),`).join("\n");
+  return [
+    `/** What \`make\` makes of each, by name: a loop over names takes much longer. */\nexport const each${type} = <Value>(make: (place: number) => Value): { -readonly [Name in ${type}]: Value } => ({\n${fields}\n});`,
+  ];
 }
 
 const constantText = ({ name, value, comment }) =>

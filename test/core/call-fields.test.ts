@@ -12,15 +12,18 @@ function handedOver(args: object) {
   return { numbers: [...numbers], values };
 }
 
+/** A bit each for mask and counts: behind the numbers stands which arrays there are. */
+const THERE = 0b101;
+
 test("in every order, and a field that the op does not have is passed over", () => {
-  const expected = { numbers: [2, 1, 2, 9], values: [SESSION, null, mask, null, counts] };
+  const expected = { numbers: [2, 1, 2, THERE], values: [SESSION, null, mask, null, counts] };
   expect(handedOver({ mask, offsets: null, n: 2, B: 1, T: 2, counts })).toEqual(expected);
   expect(handedOver({ counts, T: 2, beside: 1, B: 1, n: 2, offsets: null, mask })).toEqual(expected);
 });
 
 test("a number that a call lacks is NaN, which native code refuses, and not that of the call before", () => {
   expect(handedOver({ mask, offsets: null, n: 2, counts })).toEqual({
-    numbers: [2, NaN, NaN, 9],
+    numbers: [2, NaN, NaN, THERE],
     values: [SESSION, null, mask, null, counts],
   });
 });

@@ -78,6 +78,30 @@ const why = "reason" in native ? ` (skipped: ${native.reason})` : "";
       expect([...advantages, ...reward]).toEqual([0, 0, 0, 0, 1, 2, 3, 4]);
     });
 
+    test("a bit of the number behind the others says of each array whether it is there; nothing but bits is taken", () => {
+      /** rewards and values, advantages and returns. */
+      const [there, place] = [0b11000011, 9];
+      const saying = (bits: number): number => {
+        const call = (...values: unknown[]): number => {
+          expect(addon.numbers[place]).toBe(there);
+          addon.numbers[place] = bits;
+          return addon.ops.scanGae.call(...values);
+        };
+        return HAND_OVER.scanGae(call, addon.numbers, addon.openCpu(), null, good);
+      };
+      expect(saying(there)).toBe(OK);
+      expect(saying(2 ** 32 - 1)).toBe(OK); // of arrays that are null, and behind the last
+      expect([...advantages]).toEqual([3, 2, 7, 4]);
+      advantages.fill(0);
+      expect(saying(there - 1)).not.toBe(OK);
+      expect(addon.lastError()).toMatch(/rewards is NULL/);
+      for (const wrong of [NaN, -1, 2 ** 32, Infinity]) {
+        expect(saying(wrong)).not.toBe(OK);
+        expect(addon.lastError()).toMatch(/expected a bit for each array/);
+      }
+      expect([...advantages]).toEqual([0, 0, 0, 0]);
+    });
+
     test("a missing argument and an unknown session", () => {
       const gae = addon.ops.scanGae.call;
       const inSession = (session: number, ...more: unknown[]): number =>

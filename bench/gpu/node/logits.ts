@@ -1,7 +1,7 @@
 // Logits: forward, backward, and a policy loss from the logits to their gradient.
 import type { Budget } from "../../accuracy/measure";
 import { roundingOf } from "../../accuracy/budgets";
-import { defaultLossParameters, LOSS_FORM } from "../../../lib/backend/contract/loss";
+import { readLossParameters, LOSS_FORM } from "../../../lib/backend/contract/loss";
 import { fromHalfBits } from "../../../lib/core/half";
 import { NO_KL } from "../../../lib/ops/loss/loss-inputs";
 import { type LogitDType, logitRows, ROW_KINDS, type RowKind } from "../../cases/logit-rows";
@@ -152,7 +152,7 @@ function backward(where: Logits): DeviceCase {
 
 const CLIP = {
   form: LOSS_FORM.clip,
-  parameters: { ...defaultLossParameters(), clipLow: 0.2, clipHigh: 0.28 },
+  parameters: { ...readLossParameters({}, () => undefined), clipLow: 0.2, clipHigh: 0.28 },
   kl: NO_KL.parameters,
 };
 

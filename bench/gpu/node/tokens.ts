@@ -2,7 +2,7 @@
 import { exact, ulps } from "../../accuracy/budgets";
 import { largest } from "../../accuracy/inputs";
 import type { Budget } from "../../accuracy/measure";
-import { defaultLossParameters, LOSS_SUMS, LOSS_FORM, ROW_FORM } from "../../../lib/backend/contract/loss";
+import { readLossParameters, LOSS_SUMS, LOSS_FORM, ROW_FORM } from "../../../lib/backend/contract/loss";
 import { NO_KL } from "../../../lib/ops/loss/loss-inputs";
 import { END, plantedTokens, START, widened } from "../../cases/delim";
 import { itemsOf, offsetsOf } from "../../cases/group";
@@ -161,7 +161,7 @@ function clippedLoss(rows: number, steps: number, form: number) {
       ratioCapsPerToken: 0,
       form,
       figureCount: LOSS_SUMS,
-      parameters: { ...defaultLossParameters(), ...CLIP },
+      parameters: { ...readLossParameters({}, () => undefined), ...CLIP },
       kl: NO_KL.parameters,
     },
     inputs: {

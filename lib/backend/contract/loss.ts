@@ -118,6 +118,28 @@ export const LOSS_FIGURES = [
   "ratioK3",
 ] as const;
 export type LossFigure = (typeof LOSS_FIGURES)[number];
+/** What `make` makes of each, by name: a loop over names takes much longer. */
+export const eachLossFigure = <Value>(make: (place: number) => Value): { -readonly [Name in LossFigure]: Value } => ({
+  total: make(0),
+  loss: make(1),
+  kl: make(2),
+  kept: make(3),
+  terms: make(4),
+  clipped: make(5),
+  limited: make(6),
+  rowRatio: make(7),
+  ratio: make(8),
+  below: make(9),
+  above: make(10),
+  outside: make(11),
+  outsidePositive: make(12),
+  outsideNegative: make(13),
+  logRatio: make(14),
+  clampedLogRatio: make(15),
+  absoluteLogRatio: make(16),
+  squaredLogRatio: make(17),
+  ratioK3: make(18),
+});
 /** the number of those above, which come with the loss; the others cost more. */
 export const LOSS_SUMS = 9;
 
@@ -317,41 +339,31 @@ export const LOSS_PARAMETERS = {
   rateNegative: {},
   countEpsilon: { min: 0 },
 } as const;
-/** What is said of each. Reading them by name is much faster than in a loop over names. */
-export const saidLossParameters = (
+/** What `read` makes of what is said, of each. By name: a loop over names takes much longer. */
+export const readLossParameters = (
   options: Partial<Record<keyof LossParameters, unknown>>,
-): Record<keyof LossParameters, unknown> => ({
-  clipLow: options.clipLow,
-  clipHigh: options.clipHigh,
-  dualClip: options.dualClip,
-  ratioCap: options.ratioCap,
-  logClamp: options.logClamp,
-  maxLogRatio: options.maxLogRatio,
-  temperaturePositive: options.temperaturePositive,
-  temperatureNegative: options.temperatureNegative,
-  coefficient: options.coefficient,
-  shapePositive: options.shapePositive,
-  ratePositive: options.ratePositive,
-  shapeNegative: options.shapeNegative,
-  rateNegative: options.rateNegative,
-  countEpsilon: options.countEpsilon,
-});
-/** Where nothing is. A new object for each call, which is faster than a copy of one. */
-export const defaultLossParameters = (): { -readonly [Name in keyof LossParameters]: number } => ({
-  clipLow: Infinity,
-  clipHigh: Infinity,
-  dualClip: Infinity,
-  ratioCap: Infinity,
-  logClamp: Infinity,
-  maxLogRatio: Infinity,
-  temperaturePositive: 1,
-  temperatureNegative: 1,
-  coefficient: 0,
-  shapePositive: 0,
-  ratePositive: 0,
-  shapeNegative: 0,
-  rateNegative: 0,
-  countEpsilon: 0,
+  read: (name: keyof LossParameters, value: unknown) => number | undefined,
+): LossParameters => ({
+  clipLow: (options.clipLow === undefined ? undefined : read("clipLow", options.clipLow)) ?? Infinity,
+  clipHigh: (options.clipHigh === undefined ? undefined : read("clipHigh", options.clipHigh)) ?? Infinity,
+  dualClip: (options.dualClip === undefined ? undefined : read("dualClip", options.dualClip)) ?? Infinity,
+  ratioCap: (options.ratioCap === undefined ? undefined : read("ratioCap", options.ratioCap)) ?? Infinity,
+  logClamp: (options.logClamp === undefined ? undefined : read("logClamp", options.logClamp)) ?? Infinity,
+  maxLogRatio: (options.maxLogRatio === undefined ? undefined : read("maxLogRatio", options.maxLogRatio)) ?? Infinity,
+  temperaturePositive:
+    (options.temperaturePositive === undefined
+      ? undefined
+      : read("temperaturePositive", options.temperaturePositive)) ?? 1,
+  temperatureNegative:
+    (options.temperatureNegative === undefined
+      ? undefined
+      : read("temperatureNegative", options.temperatureNegative)) ?? 1,
+  coefficient: (options.coefficient === undefined ? undefined : read("coefficient", options.coefficient)) ?? 0,
+  shapePositive: (options.shapePositive === undefined ? undefined : read("shapePositive", options.shapePositive)) ?? 0,
+  ratePositive: (options.ratePositive === undefined ? undefined : read("ratePositive", options.ratePositive)) ?? 0,
+  shapeNegative: (options.shapeNegative === undefined ? undefined : read("shapeNegative", options.shapeNegative)) ?? 0,
+  rateNegative: (options.rateNegative === undefined ? undefined : read("rateNegative", options.rateNegative)) ?? 0,
+  countEpsilon: (options.countEpsilon === undefined ? undefined : read("countEpsilon", options.countEpsilon)) ?? 0,
 });
 
 /** srp_loss_token_args. */

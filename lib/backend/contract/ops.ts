@@ -74,7 +74,10 @@ type Handing<Args> = <Answer>(
   args: Args,
 ) => Answer;
 
-/** How a call is handed to the addon: its numbers into the addon's array, its arrays as arguments, both in the order of the struct. */
+/**
+ * How a call is handed to the addon: its numbers into the addon's array, its arrays as arguments, both in the order of the struct. Behind
+ * the numbers stands which arrays there are, a bit each: to ask Node-API for one that is absent takes as long as to read another.
+ */
 export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<BackendOps[Op]>[0]> } = {
   correctionMeasure(call, numbers, session, stop, a: CorrectionMeasureArgs) {
     numbers[0] = a.dtype;
@@ -85,6 +88,15 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[5] = a.logClamp;
     numbers[6] = a.low;
     numbers[7] = a.high;
+    numbers[8] =
+      3 |
+      (a.mask === null ? 0 : 4) |
+      (a.offsets === null ? 0 : 8) |
+      (a.moments === null ? 0 : 16) |
+      (a.bounded === null ? 0 : 32) |
+      (a.differences === null ? 0 : 64) |
+      (a.above === null ? 0 : 128) |
+      (a.below === null ? 0 : 256);
     return call(
       session,
       stop,
@@ -110,6 +122,14 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[7] = a.low;
     numbers[8] = a.high;
     numbers[9] = a.maskedWeight;
+    numbers[10] =
+      3 |
+      (a.mask === null ? 0 : 4) |
+      (a.offsets === null ? 0 : 8) |
+      (a.rowFactors === null ? 0 : 16) |
+      (a.weights === null ? 0 : 32) |
+      (a.kept === null ? 0 : 64) |
+      (a.keptCounts === null ? 0 : 128);
     return call(
       session,
       stop,
@@ -139,6 +159,13 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[12] = a.includeEnd;
     numbers[13] = a.unterminatedKeep;
     numbers[14] = a.startsOpen;
+    numbers[15] =
+      2681 |
+      (a.offsets === null ? 0 : 2) |
+      (a.lengths === null ? 0 : 4) |
+      (a.headIds === null ? 0 : 128) |
+      (a.headOffsets === null ? 0 : 256) |
+      (a.alternatives === null ? 0 : 1024);
     return call(
       session,
       stop,
@@ -162,6 +189,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[2] = a.B;
     numbers[3] = a.T;
     numbers[4] = a.S;
+    numbers[5] = 13 | (a.offsets === null ? 0 : 2) | (a.count === null ? 0 : 16);
     return call(session, stop, a.values, a.offsets, a.spans, a.means, a.count);
   },
   delimMask(call, numbers, session, stop, a: DelimMaskArgs) {
@@ -169,6 +197,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[1] = a.B;
     numbers[2] = a.T;
     numbers[3] = a.S;
+    numbers[4] = 6 | (a.offsets === null ? 0 : 1) | (a.count === null ? 0 : 8);
     return call(session, stop, a.offsets, a.spans, a.mask, a.count);
   },
   delimNgrams(call, numbers, session, stop, a: DelimNgramsArgs) {
@@ -176,6 +205,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[1] = a.B;
     numbers[2] = a.T;
     numbers[3] = a.length;
+    numbers[4] = 9 | (a.mask === null ? 0 : 2) | (a.offsets === null ? 0 : 4);
     return call(session, stop, a.tokens, a.mask, a.offsets, a.counts);
   },
   divergenceRows(call, numbers, session, stop, a: DivergenceRowsArgs) {
@@ -189,6 +219,13 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[7] = a.temperature;
     numbers[8] = a.outside;
     numbers[9] = a.tailFloor;
+    numbers[10] =
+      3 |
+      (a.mask === null ? 0 : 4) |
+      (a.gradDivergences === null ? 0 : 8) |
+      (a.support === null ? 0 : 16) |
+      (a.divergences === null ? 0 : 32) |
+      (a.gradStudent === null ? 0 : 64);
     return call(
       session,
       stop,
@@ -207,6 +244,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[2] = a.V;
     numbers[3] = a.stride;
     numbers[4] = a.K;
+    numbers[5] = 5 | (a.mask === null ? 0 : 2);
     return call(session, stop, a.logits, a.mask, a.ids);
   },
   groupNormalize(call, numbers, session, stop, a: GroupNormalizeArgs) {
@@ -221,6 +259,16 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[8] = a.singleton;
     numbers[9] = a.nanPolicy;
     numbers[10] = a.gain;
+    numbers[11] =
+      5 |
+      (a.members === null ? 0 : 2) |
+      (a.normalized === null ? 0 : 8) |
+      (a.means === null ? 0 : 16) |
+      (a.stds === null ? 0 : 32) |
+      (a.counts === null ? 0 : 64) |
+      (a.weights === null ? 0 : 128) |
+      (a.centers === null ? 0 : 256) |
+      (a.spreads === null ? 0 : 512);
     return call(
       session,
       stop,
@@ -242,6 +290,12 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[2] = a.G;
     numbers[3] = a.temperature;
     numbers[4] = a.floor;
+    numbers[5] =
+      5 |
+      (a.members === null ? 0 : 2) |
+      (a.weights === null ? 0 : 8) |
+      (a.logSumExps === null ? 0 : 16) |
+      (a.softMeans === null ? 0 : 32);
     return call(session, stop, a.values, a.members, a.offsets, a.weights, a.logSumExps, a.softMeans);
   },
   groupTilt(call, numbers, session, stop, a: GroupTiltArgs) {
@@ -251,6 +305,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[3] = a.temperature;
     numbers[4] = a.coefficient;
     numbers[5] = a.least;
+    numbers[6] = 49 | (a.logFactors === null ? 0 : 2) | (a.counts === null ? 0 : 4) | (a.members === null ? 0 : 8);
     return call(session, stop, a.values, a.logFactors, a.counts, a.members, a.offsets, a.weights);
   },
   groupEntropy(call, numbers, session, stop, a: GroupEntropyArgs) {
@@ -259,12 +314,15 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[2] = a.G;
     numbers[3] = a.normalize;
     numbers[4] = a.least;
+    numbers[5] = 5 | (a.members === null ? 0 : 2) | (a.entropies === null ? 0 : 8) | (a.evennesses === null ? 0 : 16);
     return call(session, stop, a.values, a.members, a.offsets, a.entropies, a.evennesses);
   },
   groupTop2(call, numbers, session, stop, a: GroupTop2Args) {
     numbers[0] = a.dtype;
     numbers[1] = a.n;
     numbers[2] = a.G;
+    numbers[3] =
+      29 | (a.members === null ? 0 : 2) | (a.bestValues === null ? 0 : 32) | (a.secondValues === null ? 0 : 64);
     return call(session, stop, a.values, a.members, a.offsets, a.best, a.second, a.bestValues, a.secondValues);
   },
   groupColumns(call, numbers, session, stop, a: GroupColumnsArgs) {
@@ -275,6 +333,13 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[4] = a.G;
     numbers[5] = a.epsilon;
     numbers[6] = a.zeroTail;
+    numbers[7] =
+      35 |
+      (a.mask === null ? 0 : 4) |
+      (a.offsets === null ? 0 : 8) |
+      (a.members === null ? 0 : 16) |
+      (a.baselines === null ? 0 : 64) |
+      (a.centred === null ? 0 : 128);
     return call(
       session,
       stop,
@@ -298,6 +363,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[6] = a.atMin;
     numbers[7] = a.between;
     numbers[8] = a.floor;
+    numbers[9] = 13 | (a.members === null ? 0 : 2);
     return call(session, stop, a.values, a.members, a.offsets, a.weights);
   },
   groupBroadcast(call, numbers, session, stop, a: GroupBroadcastArgs) {
@@ -305,6 +371,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[1] = a.n;
     numbers[2] = a.B;
     numbers[3] = a.T;
+    numbers[4] = 17 | (a.rowFactors === null ? 0 : 2) | (a.mask === null ? 0 : 4) | (a.offsets === null ? 0 : 8);
     return call(session, stop, a.row, a.rowFactors, a.mask, a.offsets, a.tokens);
   },
   groupPlace(call, numbers, session, stop, a: GroupPlaceArgs) {
@@ -316,6 +383,13 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[5] = a.low;
     numbers[6] = a.high;
     numbers[7] = a.transformMasked;
+    numbers[8] =
+      32 |
+      (a.row === null ? 0 : 1) |
+      (a.tokens === null ? 0 : 2) |
+      (a.values === null ? 0 : 4) |
+      (a.mask === null ? 0 : 8) |
+      (a.offsets === null ? 0 : 16);
     return call(session, stop, a.row, a.tokens, a.values, a.mask, a.offsets, a.placed);
   },
   linearForward(call, numbers, session, stop, a: LinearForwardArgs) {
@@ -329,6 +403,18 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[7] = a.temperature;
     numbers[8] = a.scale;
     numbers[9] = a.softcap;
+    numbers[10] =
+      3 |
+      (a.bias === null ? 0 : 4) |
+      (a.targets === null ? 0 : 8) |
+      (a.mask === null ? 0 : 16) |
+      (a.logProbs === null ? 0 : 32) |
+      (a.entropies === null ? 0 : 64) |
+      (a.logSumExps === null ? 0 : 128) |
+      (a.sumSquares === null ? 0 : 256) |
+      (a.maxLogits === null ? 0 : 512) |
+      (a.log1pSums === null ? 0 : 1024) |
+      (a.meanGaps === null ? 0 : 2048);
     return call(
       session,
       stop,
@@ -360,6 +446,17 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[10] = a.scale;
     numbers[11] = a.softcap;
     numbers[12] = a.accumulate;
+    numbers[13] =
+      99 |
+      (a.bias === null ? 0 : 4) |
+      (a.targets === null ? 0 : 8) |
+      (a.mask === null ? 0 : 16) |
+      (a.meanGaps === null ? 0 : 128) |
+      (a.gradLogProbs === null ? 0 : 256) |
+      (a.gradEntropies === null ? 0 : 512) |
+      (a.gradHidden === null ? 0 : 1024) |
+      (a.gradWeight === null ? 0 : 2048) |
+      (a.gradBias === null ? 0 : 4096);
     return call(
       session,
       stop,
@@ -387,6 +484,17 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[5] = a.temperature;
     numbers[6] = a.scale;
     numbers[7] = a.softcap;
+    numbers[8] =
+      1 |
+      (a.targets === null ? 0 : 2) |
+      (a.mask === null ? 0 : 4) |
+      (a.logProbs === null ? 0 : 8) |
+      (a.entropies === null ? 0 : 16) |
+      (a.logSumExps === null ? 0 : 32) |
+      (a.maxLogits === null ? 0 : 64) |
+      (a.log1pSums === null ? 0 : 128) |
+      (a.meanGaps === null ? 0 : 256) |
+      (a.sumSquares === null ? 0 : 512);
     return call(
       session,
       stop,
@@ -413,6 +521,13 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[7] = a.temperature;
     numbers[8] = a.scale;
     numbers[9] = a.softcap;
+    numbers[10] =
+      281 |
+      (a.targets === null ? 0 : 2) |
+      (a.mask === null ? 0 : 4) |
+      (a.meanGaps === null ? 0 : 32) |
+      (a.gradLogProbs === null ? 0 : 64) |
+      (a.gradEntropies === null ? 0 : 128);
     return call(
       session,
       stop,
@@ -438,6 +553,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[7] = a.temperature;
     numbers[8] = a.scale;
     numbers[9] = a.softcap;
+    numbers[10] = 9 | (a.targets === null ? 0 : 2) | (a.mask === null ? 0 : 4);
     return call(session, stop, a.logits, a.targets, a.mask, a.states);
   },
   logprobMerge(call, numbers, session, stop, a: LogprobMergeArgs) {
@@ -447,6 +563,15 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[3] = a.temperature;
     numbers[4] = a.scale;
     numbers[5] = a.softcap;
+    numbers[6] =
+      1 |
+      (a.logProbs === null ? 0 : 2) |
+      (a.entropies === null ? 0 : 4) |
+      (a.logSumExps === null ? 0 : 8) |
+      (a.maxLogits === null ? 0 : 16) |
+      (a.log1pSums === null ? 0 : 32) |
+      (a.meanGaps === null ? 0 : 64) |
+      (a.sumSquares === null ? 0 : 128);
     return call(
       session,
       stop,
@@ -469,6 +594,12 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[5] = a.temperature;
     numbers[6] = a.scale;
     numbers[7] = a.softcap;
+    numbers[8] =
+      15 |
+      (a.mask === null ? 0 : 16) |
+      (a.logProbs === null ? 0 : 32) |
+      (a.maxLogits === null ? 0 : 64) |
+      (a.log1pSums === null ? 0 : 128);
     return call(session, stop, a.logits, a.targets, a.ids, a.offsets, a.mask, a.logProbs, a.maxLogits, a.log1pSums);
   },
   logprobKeptBackward(call, numbers, session, stop, a: LogprobKeptBackwardArgs) {
@@ -480,6 +611,13 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[5] = a.temperature;
     numbers[6] = a.scale;
     numbers[7] = a.softcap;
+    numbers[8] =
+      5231 |
+      (a.mask === null ? 0 : 16) |
+      (a.maxLogits === null ? 0 : 128) |
+      (a.log1pSums === null ? 0 : 256) |
+      (a.meanGaps === null ? 0 : 512) |
+      (a.gradEntropies === null ? 0 : 2048);
     return call(
       session,
       stop,
@@ -533,6 +671,28 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[31] = a.kl.coefficient;
     numbers[32] = a.kl.logClamp;
     numbers[33] = a.kl.valueClamp;
+    numbers[34] =
+      5 |
+      (a.oldLogProbs === null ? 0 : 2) |
+      (a.factors === null ? 0 : 8) |
+      (a.clipLows === null ? 0 : 16) |
+      (a.clipHighs === null ? 0 : 32) |
+      (a.ratioCaps === null ? 0 : 64) |
+      (a.referenceLogProbs === null ? 0 : 128) |
+      (a.rowWeights === null ? 0 : 256) |
+      (a.klRowWeights === null ? 0 : 512) |
+      (a.mask === null ? 0 : 1024) |
+      (a.termMask === null ? 0 : 2048) |
+      (a.marks === null ? 0 : 4096) |
+      (a.offsets === null ? 0 : 8192) |
+      (a.members === null ? 0 : 16384) |
+      (a.groupOffsets === null ? 0 : 32768) |
+      (a.losses === null ? 0 : 65536) |
+      (a.ratios === null ? 0 : 131072) |
+      (a.klValues === null ? 0 : 262144) |
+      (a.clipped === null ? 0 : 524288) |
+      (a.gradLogProbs === null ? 0 : 1048576) |
+      (a.figures === null ? 0 : 2097152);
     return call(
       session,
       stop,
@@ -595,6 +755,28 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[31] = a.kl.coefficient;
     numbers[32] = a.kl.logClamp;
     numbers[33] = a.kl.valueClamp;
+    numbers[34] =
+      5 |
+      (a.oldLogProbs === null ? 0 : 2) |
+      (a.factors === null ? 0 : 8) |
+      (a.clipLows === null ? 0 : 16) |
+      (a.clipHighs === null ? 0 : 32) |
+      (a.ratioCaps === null ? 0 : 64) |
+      (a.referenceLogProbs === null ? 0 : 128) |
+      (a.rowWeights === null ? 0 : 256) |
+      (a.klRowWeights === null ? 0 : 512) |
+      (a.mask === null ? 0 : 1024) |
+      (a.termMask === null ? 0 : 2048) |
+      (a.marks === null ? 0 : 4096) |
+      (a.offsets === null ? 0 : 8192) |
+      (a.members === null ? 0 : 16384) |
+      (a.groupOffsets === null ? 0 : 32768) |
+      (a.losses === null ? 0 : 65536) |
+      (a.ratios === null ? 0 : 131072) |
+      (a.klValues === null ? 0 : 262144) |
+      (a.clipped === null ? 0 : 524288) |
+      (a.gradLogProbs === null ? 0 : 1048576) |
+      (a.figures === null ? 0 : 2097152);
     return call(
       session,
       stop,
@@ -651,6 +833,27 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[25] = a.kl.coefficient;
     numbers[26] = a.kl.logClamp;
     numbers[27] = a.kl.valueClamp;
+    numbers[28] =
+      4194323 |
+      (a.mask === null ? 0 : 4) |
+      (a.oldLogProbs === null ? 0 : 8) |
+      (a.factors === null ? 0 : 32) |
+      (a.clipLows === null ? 0 : 64) |
+      (a.clipHighs === null ? 0 : 128) |
+      (a.ratioCaps === null ? 0 : 256) |
+      (a.referenceLogProbs === null ? 0 : 512) |
+      (a.weights === null ? 0 : 1024) |
+      (a.klWeights === null ? 0 : 2048) |
+      (a.entropyWeights === null ? 0 : 4096) |
+      (a.termMask === null ? 0 : 8192) |
+      (a.marks === null ? 0 : 16384) |
+      (a.logProbs === null ? 0 : 32768) |
+      (a.entropies === null ? 0 : 65536) |
+      (a.logSumExps === null ? 0 : 131072) |
+      (a.maxLogits === null ? 0 : 262144) |
+      (a.log1pSums === null ? 0 : 524288) |
+      (a.meanGaps === null ? 0 : 1048576) |
+      (a.sumSquares === null ? 0 : 2097152);
     return call(
       session,
       stop,
@@ -685,6 +888,12 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[2] = a.kFuture;
     numbers[3] = a.epsilon;
     numbers[4] = a.finite;
+    numbers[5] =
+      1 |
+      (a.entropyNorms === null ? 0 : 2) |
+      (a.scales === null ? 0 : 4) |
+      (a.clarities === null ? 0 : 8) |
+      (a.count === null ? 0 : 16);
     return call(session, stop, a.entropies, a.entropyNorms, a.scales, a.clarities, a.count);
   },
   modulateSpans(call, numbers, session, stop, a: ModulateSpansArgs) {
@@ -695,6 +904,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[4] = a.S;
     numbers[5] = a.zeta;
     numbers[6] = a.scope;
+    numbers[7] = 249 | (a.mask === null ? 0 : 2) | (a.offsets === null ? 0 : 4) | (a.count === null ? 0 : 256);
     return call(
       session,
       stop,
@@ -730,6 +940,18 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[17] = a.singletonOne;
     numbers[18] = a.singletonZeroMean;
     numbers[19] = a.zeroOne;
+    numbers[20] =
+      33 |
+      (a.mask === null ? 0 : 2) |
+      (a.positive === null ? 0 : 4) |
+      (a.offsets === null ? 0 : 8) |
+      (a.members === null ? 0 : 16) |
+      (a.sequenceEntropies === null ? 0 : 64) |
+      (a.groupMeanEntropies === null ? 0 : 128) |
+      (a.entropyRatios === null ? 0 : 256) |
+      (a.weights === null ? 0 : 512) |
+      (a.lengths === null ? 0 : 1024) |
+      (a.valid === null ? 0 : 2048);
     return call(
       session,
       stop,
@@ -755,6 +977,14 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[4] = a.G;
     numbers[5] = a.level;
     numbers[6] = a.reduce;
+    numbers[7] =
+      3 |
+      (a.mask === null ? 0 : 4) |
+      (a.offsets === null ? 0 : 8) |
+      (a.members === null ? 0 : 16) |
+      (a.groupOffsets === null ? 0 : 32) |
+      (a.logRatios === null ? 0 : 64) |
+      (a.ratios === null ? 0 : 128);
     return call(
       session,
       stop,
@@ -774,11 +1004,13 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[2] = a.B;
     numbers[3] = a.T;
     numbers[4] = a.nanPolicy;
+    numbers[5] = 9 | (a.mask === null ? 0 : 2) | (a.offsets === null ? 0 : 4);
     return call(session, stop, a.values, a.mask, a.offsets, a.partials);
   },
   reduceMerge(call, numbers, session, stop, a: ReduceMergeArgs) {
     numbers[0] = a.B;
     numbers[1] = a.G;
+    numbers[2] = 9 | (a.members === null ? 0 : 2) | (a.offsets === null ? 0 : 4);
     return call(session, stop, a.partials, a.members, a.offsets, a.merged);
   },
   reduceWhiten(call, numbers, session, stop, a: ReduceWhitenArgs) {
@@ -798,6 +1030,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[13] = a.keepMean;
     numbers[14] = a.nanPolicy;
     numbers[15] = a.transformMasked;
+    numbers[16] = 49 | (a.mask === null ? 0 : 2) | (a.offsets === null ? 0 : 4) | (a.groupIds === null ? 0 : 8);
     return call(session, stop, a.values, a.mask, a.offsets, a.groupIds, a.moments, a.whitened);
   },
   reduceAffine(call, numbers, session, stop, a: ReduceAffineArgs) {
@@ -807,6 +1040,12 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[3] = a.T;
     numbers[4] = a.transformMasked;
     numbers[5] = a.divisor;
+    numbers[6] =
+      33 |
+      (a.mask === null ? 0 : 2) |
+      (a.offsets === null ? 0 : 4) |
+      (a.center === null ? 0 : 8) |
+      (a.scale === null ? 0 : 16);
     return call(session, stop, a.values, a.mask, a.offsets, a.center, a.scale, a.mapped);
   },
   reduceClamp(call, numbers, session, stop, a: ReduceClampArgs) {
@@ -817,6 +1056,12 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[4] = a.low;
     numbers[5] = a.high;
     numbers[6] = a.transformMasked;
+    numbers[7] =
+      1 |
+      (a.mask === null ? 0 : 2) |
+      (a.offsets === null ? 0 : 4) |
+      (a.clamped === null ? 0 : 8) |
+      (a.counts === null ? 0 : 16);
     return call(session, stop, a.values, a.mask, a.offsets, a.clamped, a.counts);
   },
   reduceGamma(call, numbers, session, stop, a: ReduceGammaArgs) {
@@ -830,12 +1075,20 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[7] = a.shapeNegative;
     numbers[8] = a.rateNegative;
     numbers[9] = a.allFactors;
+    numbers[10] =
+      17 |
+      (a.factors === null ? 0 : 2) |
+      (a.mask === null ? 0 : 4) |
+      (a.offsets === null ? 0 : 8) |
+      (a.weights === null ? 0 : 32) |
+      (a.logWeights === null ? 0 : 64);
     return call(session, stop, a.logRatios, a.factors, a.mask, a.offsets, a.signs, a.weights, a.logWeights);
   },
   reduceCounts(call, numbers, session, stop, a: ReduceCountsArgs) {
     numbers[0] = a.n;
     numbers[1] = a.B;
     numbers[2] = a.T;
+    numbers[3] = 4 | (a.mask === null ? 0 : 1) | (a.offsets === null ? 0 : 2);
     return call(session, stop, a.mask, a.offsets, a.counts);
   },
   scanGae(call, numbers, session, stop, a: ScanGaeArgs) {
@@ -848,6 +1101,15 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[6] = a.maskMode;
     numbers[7] = a.transformMasked;
     numbers[8] = a.lambdasPerToken;
+    numbers[9] =
+      3 |
+      (a.gammas === null ? 0 : 4) |
+      (a.mask === null ? 0 : 8) |
+      (a.bootstrap === null ? 0 : 16) |
+      (a.offsets === null ? 0 : 32) |
+      (a.advantages === null ? 0 : 64) |
+      (a.returns === null ? 0 : 128) |
+      (a.lambdas === null ? 0 : 256);
     return call(
       session,
       stop,
@@ -870,6 +1132,12 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[4] = a.gamma;
     numbers[5] = a.maskMode;
     numbers[6] = a.transformMasked;
+    numbers[7] =
+      33 |
+      (a.gammas === null ? 0 : 2) |
+      (a.mask === null ? 0 : 4) |
+      (a.bootstrap === null ? 0 : 8) |
+      (a.offsets === null ? 0 : 16);
     return call(session, stop, a.rewards, a.gammas, a.mask, a.bootstrap, a.offsets, a.returns);
   },
   scanVtrace(call, numbers, session, stop, a: ScanVtraceArgs) {
@@ -885,6 +1153,16 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[9] = a.maskMode;
     numbers[10] = a.delta;
     numbers[11] = a.lambdasPerToken;
+    numbers[12] =
+      7 |
+      (a.gammas === null ? 0 : 8) |
+      (a.mask === null ? 0 : 16) |
+      (a.bootstrap === null ? 0 : 32) |
+      (a.offsets === null ? 0 : 64) |
+      (a.targets === null ? 0 : 128) |
+      (a.advantages === null ? 0 : 256) |
+      (a.accumulated === null ? 0 : 512) |
+      (a.lambdas === null ? 0 : 1024);
     return call(
       session,
       stop,
@@ -910,6 +1188,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[5] = a.maskMode;
     numbers[6] = a.normalize;
     numbers[7] = a.maskedWeight;
+    numbers[8] = 9 | (a.mask === null ? 0 : 2) | (a.offsets === null ? 0 : 4);
     return call(session, stop, a.values, a.mask, a.offsets, a.tails);
   },
   scanPrefix(call, numbers, session, stop, a: ScanPrefixArgs) {
@@ -918,6 +1197,15 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[2] = a.B;
     numbers[3] = a.T;
     numbers[4] = a.exclusive;
+    numbers[5] =
+      (a.values === null ? 0 : 1) |
+      (a.logProbs === null ? 0 : 2) |
+      (a.sumSquares === null ? 0 : 4) |
+      (a.weights === null ? 0 : 8) |
+      (a.mask === null ? 0 : 16) |
+      (a.offsets === null ? 0 : 32) |
+      (a.terms === null ? 0 : 64) |
+      (a.sums === null ? 0 : 128);
     return call(session, stop, a.values, a.logProbs, a.sumSquares, a.weights, a.mask, a.offsets, a.terms, a.sums);
   },
   scanShares(call, numbers, session, stop, a: ScanSharesArgs) {
@@ -927,6 +1215,12 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[3] = a.T;
     numbers[4] = a.gain;
     numbers[5] = a.epsilon;
+    numbers[6] =
+      1 |
+      (a.mask === null ? 0 : 2) |
+      (a.offsets === null ? 0 : 4) |
+      (a.weights === null ? 0 : 8) |
+      (a.products === null ? 0 : 16);
     return call(session, stop, a.values, a.mask, a.offsets, a.weights, a.products);
   },
   selectQuantile(call, numbers, session, stop, a: SelectQuantileArgs) {
@@ -936,6 +1230,12 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[3] = a.T;
     numbers[4] = a.over;
     numbers[5] = a.q;
+    numbers[6] =
+      1 |
+      (a.mask === null ? 0 : 2) |
+      (a.offsets === null ? 0 : 4) |
+      (a.thresholds === null ? 0 : 8) |
+      (a.selected === null ? 0 : 16);
     return call(session, stop, a.values, a.mask, a.offsets, a.thresholds, a.selected);
   },
   selectTop(call, numbers, session, stop, a: SelectTopArgs) {
@@ -947,6 +1247,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[5] = a.share;
     numbers[6] = a.k;
     numbers[7] = a.least;
+    numbers[8] = 9 | (a.mask === null ? 0 : 2) | (a.offsets === null ? 0 : 4) | (a.counts === null ? 0 : 16);
     return call(session, stop, a.values, a.mask, a.offsets, a.selected, a.counts);
   },
   selectCovariance(call, numbers, session, stop, a: SelectCovarianceArgs) {
@@ -962,6 +1263,12 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[9] = a.share;
     numbers[10] = a.k;
     numbers[11] = a.least;
+    numbers[12] =
+      35 |
+      (a.mask === null ? 0 : 4) |
+      (a.excluded === null ? 0 : 8) |
+      (a.offsets === null ? 0 : 16) |
+      (a.counts === null ? 0 : 64);
     return call(session, stop, a.advantages, a.logProbs, a.mask, a.excluded, a.offsets, a.selected, a.counts);
   },
 };

@@ -2,10 +2,9 @@
 // tokens as objects take.
 import { rowBegin, rowEnd } from "../../core/row-layout";
 import {
-  LOSS_FIGURES,
+  eachLossFigure,
   LOSS_FORM,
   LOSS_SUMS,
-  type LossFigure,
   type LossParameters,
   type LossTokenArgs,
   ROW_FORM,
@@ -67,7 +66,7 @@ function storeSums(
   a.figures[at + 8] = ratio;
 }
 
-const PLACE = Object.fromEntries(LOSS_FIGURES.map((name, k) => [name, k])) as Record<LossFigure, number>;
+const PLACE = eachLossFigure((place) => place);
 const { below, above, outside, outsidePositive, outsideNegative } = PLACE;
 const { logRatio, clampedLogRatio, absoluteLogRatio, squaredLogRatio, ratioK3 } = PLACE;
 

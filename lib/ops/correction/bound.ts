@@ -72,10 +72,10 @@ export function boundMismatch(
   const kept = flagsOr(op, "kept", options.out?.kept, rows.n, stream);
   const { mask, offsets } = common;
   const inputs = { logProbs: common.logProbs, oldLogProbs: common.oldLogProbs, offsets, rowFactors };
-  refuseOverlap(op, { weights, kept }, inputs);
+  refuseOverlap(op, options.out, { weights, kept }, inputs);
   const same = mask && overlaps(kept, mask) && kept.byteOffset === mask.byteOffset;
-  refuseOverlap(op, { weights }, { mask });
-  if (!same) refuseOverlap(op, { kept }, { mask });
+  refuseOverlap(op, options.out, { weights }, { mask });
+  if (!same) refuseOverlap(op, options.out, { kept }, { mask });
   const keptCounts = int32Or(op, "", undefined, rows.B, stream);
   selectBackend(op, options.backend, stream).ops.correctionBound({
     outside,

@@ -118,7 +118,7 @@ export function meansOf(op: string, values: FloatArray, spans: SpanList, options
   needFloats(op, "values", values, n, rows.meaning);
   const list = needSpans(op, spans, rows);
   const means = float64Or(op, "means", options.out?.means, list.S, stream);
-  refuseOverlap(op, { means }, { values, spans: list.spans, offsets });
+  refuseOverlap(op, options.out, { means }, { values, spans: list.spans, offsets });
   const dtype = DTYPE_CODE[floatDType(values)];
   selectBackend(op, options.backend, stream).ops.delimMeans({ dtype, values, offsets, ...list, n, B, T, means });
   return means;
@@ -146,7 +146,7 @@ export function spanMask(
   const { n, B, T, offsets } = rows;
   const list = needSpans(op, spans, rows);
   const mask = flagsOr(op, "mask", options.out?.mask, n, stream);
-  refuseOverlap(op, { mask }, { spans: list.spans, offsets });
+  refuseOverlap(op, options.out, { mask }, { spans: list.spans, offsets });
   selectBackend(op, options.backend, stream).ops.delimMask({ offsets, ...list, n, B, T, mask });
   return mask;
 }

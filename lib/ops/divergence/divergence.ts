@@ -72,7 +72,7 @@ function prepare(op: string, student: unknown, teacher: unknown, options: Diverg
   const inPlace = grad && !support.support && grad.buffer === x.buffer && grad.byteOffset === x.byteOffset;
   const inputs = { teacher: pair.teacher.logits, mask, gradDivergences: weight, support: support.support };
   const outputs = { divergences: divergence, gradient: grad };
-  refuseOverlap(op, outputs, { ...inputs, student: inPlace ? undefined : x });
+  refuseOverlap(op, outputs, outputs, { ...inputs, student: inPlace ? undefined : x });
   const args: DivergenceRowsArgs = {
     dtype,
     student: x,

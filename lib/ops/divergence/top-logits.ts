@@ -57,7 +57,7 @@ export function topLogits(
     options.out === undefined
       ? int32Or(op, "", undefined, N * K, stream)
       : needInt32(op, "out", options.out, N * K, "rows * k");
-  refuseOverlap(op, { ids }, { logits: x, mask });
+  refuseOverlap(op, options.out, { ids }, { logits: x, mask });
   const { args, release } = holdBack({ dtype, logits: x, mask, N, V, stride, K, ids }, { ids: options.out });
   try {
     selectBackend(op, options.backend, stream).ops.divergenceTop(args);

@@ -29,7 +29,7 @@ export function broadcastRows(op: string, name: string, row: unknown, options: G
   const mask = optionalMask(op, "mask", options.mask, n, meaning);
   const dtype = widestFloat(values, rowFactors);
   const tokens = outputOr(op, "tokens", options.out?.tokens, dtype, n, stream);
-  refuseOverlap(op, { tokens }, { [name]: values, rowFactors, mask, offsets });
+  refuseOverlap(op, options.out, { tokens }, { [name]: values, rowFactors, mask, offsets });
   selectBackend(op, options.backend, stream).ops.groupBroadcast({
     dtype: DTYPE_CODE[dtype],
     row: asFloat(values, dtype),

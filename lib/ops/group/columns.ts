@@ -111,6 +111,7 @@ export function groupColumns(
   const centred = outputOr(op, "centred", options.out?.centred, dtype, n, stream);
   refuseOverlap(
     op,
+    options.out,
     { baselines, centred },
     { values: given, weights: givenWeights, mask, offsets, groupOffsets: options.groupOffsets },
   );

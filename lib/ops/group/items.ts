@@ -58,9 +58,10 @@ export function itemArgs({
 /** Refuses outputs that lie over the values, the labels or the offsets. */
 export function refuseItemOverlap(
   op: string,
+  given: object | undefined,
   outputs: Readonly<Record<string, ArrayBufferView | null>>,
   values: FloatArray,
   { groups, groupOffsets }: GroupLayout,
 ): void {
-  refuseOverlap(op, outputs, { values, groups: ArrayBuffer.isView(groups) ? groups : null, groupOffsets });
+  refuseOverlap(op, given, outputs, { values, groups: ArrayBuffer.isView(groups) ? groups : null, groupOffsets });
 }

@@ -114,7 +114,7 @@ function normalizeTogether(op: string, items: GroupedItems, options: GroupNormal
   const given = out?.normalized;
   if (given) {
     needOutput(op, "normalized", given, dtype, items.values.length);
-    refuseItemOverlap(op, { normalized: given }, items.values, options);
+    refuseItemOverlap(op, out, { normalized: given }, items.values, options);
   }
   const all = gatherItems(op, collective, { ...items, values: asFloat(items.values, dtype) });
   const { normalized, means, stds, counts, groupIds } = normalizeItems(op, all, {
@@ -151,8 +151,8 @@ export function normalizeItems(op: string, items: GroupedItems, options: GroupNo
   // What few calls have costs the others nothing.
   const outputs: Readonly<Record<string, ArrayBufferView | null>> =
     centers || spreads ? { normalized, means, stds, counts, centers, spreads } : { normalized, means, stds, counts };
-  refuseItemOverlap(op, outputs, values, options);
-  if (weights) refuseOverlap(op, outputs, { weights });
+  refuseItemOverlap(op, out, outputs, values, options);
+  if (weights) refuseOverlap(op, out, outputs, { weights });
   selectBackend(op, options.backend, stream).ops.groupNormalize({
     normalized,
     means: means,

@@ -65,6 +65,7 @@ export function placeRows(
   const placed = outputOr(op, names.placed, options.out?.placed, dtype, n, stream);
   refuseOverlap(
     op,
+    options.out,
     { [names.placed]: placed },
     { [names.row]: row, [names.tokens]: tokens, [names.values]: values, mask, offsets },
   );

@@ -55,7 +55,7 @@ export function groupSoftmax(
   const floor = needNumber(op, "floor", options.floor ?? 0, { min: 0 });
   const dtype = floatDType(items.values);
   const weights = outputOr(op, "weights", options.out?.weights, dtype, items.values.length, stream);
-  refuseItemOverlap(op, { weights }, items.values, options);
+  refuseItemOverlap(op, options.out, { weights }, items.values, options);
   const gathered = options.collective && gatherItems(op, options.collective, items);
   const { values: all, groups } = gathered ?? items;
   const found = gathered ? allocateFloat(dtype, all.length) : weights;

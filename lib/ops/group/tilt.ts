@@ -48,8 +48,8 @@ export function tiltItems(
   const least = needNumber(op, "least", options.least ?? 0, { min: 0 });
   const dtype = widestFloat(values, logFactors, counts);
   const weights = outputOr(op, "weights", options.out?.weights, dtype, values.length, stream);
-  refuseItemOverlap(op, { weights }, values, options);
-  refuseOverlap(op, { weights }, { [names.logFactors]: logFactors, [names.counts]: counts });
+  refuseItemOverlap(op, options.out, { weights }, values, options);
+  refuseOverlap(op, options.out, { weights }, { [names.logFactors]: logFactors, [names.counts]: counts });
   const { collective } = options;
   const all = gatherItems(op, collective, { values: asFloat(values, dtype), groups });
   const found = collective ? allocateFloat(dtype, all.values.length) : weights;

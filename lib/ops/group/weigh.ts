@@ -57,7 +57,7 @@ export function groupWeigh(
   const dtype = floatDType(items.values);
   const { length } = items.values;
   const weights = outputOr(op, "weights", options.out?.weights, dtype, length, stream);
-  refuseItemOverlap(op, { weights }, items.values, options);
+  refuseItemOverlap(op, options.out, { weights }, items.values, options);
   const numbers = {
     form: needWord(op, "form", form.form, WEIGH_FORMS),
     power: byPower ? needNumber(op, "power", form.power, { min: 0 }) : 1,

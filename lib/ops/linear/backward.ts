@@ -183,7 +183,7 @@ function prepare(
     gradLogProbs: args.gradLogProbs,
     gradEntropies: args.gradEntropies,
   };
-  refuseOverlap(op, outputs, inputs);
+  refuseOverlap(op, outputs, outputs, inputs);
   return { args, result, arrays: { ...inputs, ...outputs }, stream };
 }
 

@@ -76,7 +76,7 @@ function prepare(
   const head = needHead(op, hidden, weight, targets, options);
   const result = needResult(op, options.out, head, stream);
   const inputs = { hidden: head.hidden, weight: head.weight, bias: head.bias, targets: head.targets, mask: head.mask };
-  refuseOverlap(op, { ...result }, inputs);
+  refuseOverlap(op, options.out, { ...result }, inputs);
   const args: LinearForwardArgs = {
     ...result,
     logProbs: head.targets && result.logProbs,

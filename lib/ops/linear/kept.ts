@@ -168,7 +168,13 @@ export function keptLinearLogprobBackward<H extends HeadTensor>(
   const { gradLogProbs } = needArgs(op, head, { ...sums, meanGaps }, options, result);
   const { gradHidden, gradWeight, gradBias } = result;
   const outputs = { gradHidden: gradHidden && bitsOf(gradHidden), gradWeight, gradBias };
-  refuseOverlap(op, outputs, { ...sums, hidden: head.hidden, weight: head.weight, bias: head.bias, gradLogProbs });
+  refuseOverlap(op, options.out, outputs, {
+    ...sums,
+    hidden: head.hidden,
+    weight: head.weight,
+    bias: head.bias,
+    gradLogProbs,
+  });
   const out = {
     gradHidden: gradHidden ?? undefined,
     gradWeight: gradWeight ?? undefined,

@@ -136,7 +136,7 @@ export function linearLogprobTogether(
   needAgreement(op, "the number of rows", collective, N);
   const result = needResult(op, options.out, head, null);
   const inputs = { hidden: head.hidden, weight: head.weight, bias: head.bias, targets: head.targets, mask };
-  refuseOverlap(op, { ...result }, inputs);
+  refuseOverlap(op, options.out, { ...result }, inputs);
 
   const { states, isHere } = ofShard(head, place, options.backend);
   for (let n = 0; n < N; ++n) if (!isHere(n)) states[n * WIDTH + WIDTH - 1] = NaN;

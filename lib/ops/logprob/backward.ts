@@ -95,6 +95,7 @@ function prepare(
   const inPlace = grad.buffer === rows.logits.buffer && grad.byteOffset === rows.logits.byteOffset;
   refuseOverlap(
     op,
+    out,
     { gradient: grad },
     {
       logits: inPlace ? undefined : rows.logits,

@@ -24,7 +24,11 @@ function prepare(op: string, logits: Logits, targets: TokenIds | null | undefine
   const rows = needLogitRows(op, logits, targets, options);
   const result = needResult(op, options.out, rows.N, rows.K, stream);
   const { logits: x, targets: ids, mask } = rows;
-  refuseOverlap(op, result as unknown as Readonly<Record<string, Float32Array>>, { logits: x, targets: ids, mask });
+  refuseOverlap(op, options.out, result as unknown as Readonly<Record<string, Float32Array>>, {
+    logits: x,
+    targets: ids,
+    mask,
+  });
   // Each by name: spreads cost half of a small call.
   const args: LogprobForwardArgs = {
     logits: x,

@@ -255,7 +255,7 @@ export function differentiateKept(
   const { ids, offsets, mask } = args;
   const inPlace = grad.buffer === args.logits.buffer && grad.byteOffset === args.logits.byteOffset;
   const others = { logits: inPlace ? undefined : args.logits, targets: args.targets, ids, offsets, mask };
-  refuseOverlap(op, { gradient: grad }, { ...inputs, ...others });
+  refuseOverlap(op, out, { gradient: grad }, { ...inputs, ...others });
   selectBackend(op, options.backend, stream).ops.logprobKeptBackward({ ...args, ...inputs, gradLogits: grad });
   return view;
 }

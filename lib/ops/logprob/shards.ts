@@ -73,7 +73,7 @@ export function logprobPartial(
     options.out === undefined
       ? float64Or(op, "", undefined, length, stream)
       : needFloat64(op, "out", options.out, length, "rows * (4 + targets a row)");
-  refuseOverlap(op, { states: state }, { logits: rows.logits, targets: rows.targets, mask: rows.mask });
+  refuseOverlap(op, options.out, { states: state }, { logits: rows.logits, targets: rows.targets, mask: rows.mask });
   selectBackend(op, options.backend, stream).ops.logprobPartial({ states: state, ...rows });
   return state;
 }
@@ -133,7 +133,7 @@ export function logprobMerge(states: readonly Float64Array[], options: LogprobMe
   const { joined, K } = joinStates(op, states, N);
   const result = needResult(op, options.out, N, K, null);
   // `joined` is a copy; an output inside a state would still destroy what the caller may merge again.
-  refuseOverlap(op, { ...result }, Object.fromEntries(states.map((state, p) => [`states[${p}]`, state])));
+  refuseOverlap(op, options.out, { ...result }, Object.fromEntries(states.map((state, p) => [`states[${p}]`, state])));
   mergeJoined(op, { ...map, ...result, states: joined, P: states.length, N, K }, options);
   return result;
 }

@@ -107,7 +107,7 @@ export function logprobTogether(
   needAgreement(op, "the number of rows", collective, N);
   needAgreement(op, "targets a row", collective, K);
   const result = needResult(op, options.out, N, K, null);
-  refuseOverlap(op, { ...result }, { logits: rows.logits, targets: rows.targets, mask: rows.mask });
+  refuseOverlap(op, options.out, { ...result }, { logits: rows.logits, targets: rows.targets, mask: rows.mask });
 
   const { ops } = selectBackend(op, options.backend);
   const size = N * (STATE_SUMS + K);

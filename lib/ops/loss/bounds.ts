@@ -46,7 +46,9 @@ export function needBounds(
   rows: Rows,
   { form, rowsOnly }: { readonly form: number; readonly rowsOnly: boolean },
 ): Bounds {
-  let found: Partial<Record<BoundName, PerRowOrToken>> | undefined;
+  // By name: a loop over names takes longer.
+  if (!isArray(options.clipLow) && !isArray(options.clipHigh) && !isArray(options.ratioCap)) return NO_BOUNDS;
+  const found: Partial<Record<BoundName, PerRowOrToken>> = {};
   for (const name of NAMES) {
     const value = options[name];
     if (!isArray(value)) continue;
@@ -54,7 +56,7 @@ export function needBounds(
       throw optionError(op, name, value, "a number: this form reads no bounds of tokens");
     if (rowsOnly && options.boundsPer === "token") throw optionError(op, "boundsPer", "token", '"row" for this form');
     const said = options.clip !== undefined && name !== "ratioCap" ? "clip" : name;
-    (found ??= {})[name] = needPerRowOrToken(op, said, value, rows, rowsOnly ? "row" : options.boundsPer, "boundsPer");
+    found[name] = needPerRowOrToken(op, said, value, rows, rowsOnly ? "row" : options.boundsPer, "boundsPer");
   }
-  return found ?? NO_BOUNDS;
+  return found;
 }

@@ -1,12 +1,5 @@
 // The clipped policy objective: a clipped loss of tokens, rows or groups of rows, to be maximised. docs/ops/loss.md has the formulas.
-import {
-  LOSS_FIGURES,
-  LOSS_FORM,
-  LOSS_FORM_OPTIONS,
-  LOSS_SUMS,
-  type LossFigure,
-  ROW_FORM,
-} from "../../backend/contract/loss";
+import { LOSS_FORM, LOSS_FORM_OPTIONS, LOSS_SUMS, ROW_FORM } from "../../backend/contract/loss";
 import { type AsyncOption, runWhole } from "../../backend/run-async";
 import { selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
@@ -26,7 +19,7 @@ import { mapAffinely } from "../reduce/affine";
 import { boundArrays, needBounds } from "./bounds";
 import { countMarked } from "./count-marked";
 import { needParameters } from "./parameters";
-import { lossArgs, needLossMemory } from "./evaluate-loss";
+import { lossArgs, needLossMemory, PLACE } from "./evaluate-loss";
 import { type LossForm, type LossInputs, NO_KL } from "./loss-inputs";
 import type { LossArrays } from "./types";
 
@@ -176,8 +169,7 @@ function needWeights(
   return weights;
 }
 
-const FIGURE = Object.fromEntries(LOSS_FIGURES.map((name, k) => [name, k])) as Record<LossFigure, number>;
-const { total: TOTAL, kept: KEPT, clipped: CLIPPED, limited: LIMITED, rowRatio: ROW_RATIO, ratio: RATIO } = FIGURE;
+const { total: TOTAL, kept: KEPT, clipped: CLIPPED, limited: LIMITED, rowRatio: ROW_RATIO, ratio: RATIO } = PLACE;
 
 /** Figures of the batch from those of its rows, in row order: `all` those of all workers, `own` those here. */
 function summarize(all: Float64Array, own: Float64Array, ofTokens: boolean): ClippedFigures {
@@ -250,7 +242,7 @@ function clippedCall<Output extends ClippedOutput>(
     clipHigh,
     ratioCap,
   };
-  refuseOverlap(op, memory, arrays);
+  refuseOverlap(op, options.out, memory, arrays);
 
   const own = rowMemory(stream ? 0 : rows.B);
   const rowWeights = needWeights(op, options, units, () => (stream ? new Float64Array(rows.B) : own.weights));

@@ -1,5 +1,5 @@
 // Runs a loss on checked inputs: the memory of its results, and the arguments of a backend.
-import { LOSS_FIGURES, LOSS_SUMS, type LossFigure, type LossTokenArgs } from "../../backend/contract/loss";
+import { eachLossFigure, LOSS_FIGURES, LOSS_SUMS, type LossTokenArgs } from "../../backend/contract/loss";
 import { type AsyncOption, runWhole } from "../../backend/run-async";
 import { type BackendOption, selectBackend } from "../../backend/select";
 import { flagsOr, float64Or, outputOr, refuseOverlap } from "../../core/arrays";
@@ -80,6 +80,13 @@ export function lossArgs(
   };
 }
 
+type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
+
+function lengthIn(form: LossForm, name: LossOutput, n: number, B: number): number {
+  const perRow = (name === "losses" && form.lossesPer === "row") || (name === "ratios" && form.ratiosPer === "row");
+  return perRow ? B : n;
+}
+
 /** Memory for the outputs of a form that are wanted: the caller's, or new. */
 export function needLossMemory(
   op: string,
@@ -91,49 +98,58 @@ export function needLossMemory(
   stream: Stream | null,
   known: readonly LossOutput[] = OUTPUTS,
 ): LossMemory {
-  for (const name of wanted) needWord(op, "outputs", name, known);
   for (const name in out)
     if (!wanted.includes(name as LossOutput))
       throw optionError(op, `out.${name}`, name, "an array that `outputs` lists");
-  const output = (name: Exclude<LossOutput, "clipped">, length: number): FloatArray | null =>
-    wanted.includes(name) ? outputOr(op, name, out?.[name], dtype, length, stream) : null;
-  const flags = (length: number) =>
-    wanted.includes("clipped") ? flagsOr(op, "clipped", out?.clipped, length, stream) : null;
-  return {
-    losses: output("losses", form.lossesPer === "row" ? B : n),
-    ratios: output("ratios", form.ratiosPer === "row" ? B : n),
-    klValues: output("klValues", n),
-    clipped: flags(form.rowsOnly ? B : n),
-    gradLogProbs: output("gradLogProbs", n),
+  const memory: Writable<LossMemory> = {
+    losses: null,
+    ratios: null,
+    klValues: null,
+    clipped: null,
+    gradLogProbs: null,
   };
+  for (const name of wanted) {
+    needWord(op, "outputs", name, known);
+    if (name === "clipped") memory.clipped = flagsOr(op, name, out?.clipped, form.rowsOnly ? B : n, stream);
+    else memory[name] = outputOr(op, name, out?.[name], dtype, lengthIn(form, name, n, B), stream);
+  }
+  return memory;
 }
 
-/** One figure of every row. */
-export function figureOfRows(figures: Float64Array, width: number, figure: LossFigure): Float64Array {
+/** Where each figure stands among those of a row. */
+export const PLACE = eachLossFigure((place) => place);
+
+/** One figure of every row, of which there are `width`. */
+export function figureOfRows(figures: Float64Array, width: number, place: number): Float64Array {
   const column = new Float64Array(figures.length / width);
-  for (let b = 0, at = LOSS_FIGURES.indexOf(figure); b < column.length; ++b, at += width) column[b] = figures[at]!;
+  for (let b = 0, at = place; b < column.length; ++b, at += width) column[b] = figures[at]!;
   return column;
 }
 
-// Loops, where map and reduce would cost more than a small call: so many figures has a loss.
-
-function columns(figures: Float64Array): LossFigures<Float64Array> {
-  const rows = {} as Record<LossFigure, Float64Array>;
-  for (const name of LOSS_FIGURES) rows[name] = figureOfRows(figures, LOSS_FIGURES.length, name);
-  return rows;
+/** Its sum over the rows, in their order. */
+function sumOfRows(figures: Float64Array, place: number): number {
+  let sum = 0;
+  for (let at = place; at < figures.length; at += LOSS_FIGURES.length) sum += figures[at]!;
+  return sum;
 }
 
-function sums(rows: LossFigures<Float64Array>, largest: boolean): LossFigures<number> {
-  const figures = {} as Record<LossFigure, number>;
-  for (const name of LOSS_FIGURES) {
-    const column = rows[name];
-    let sum = 0;
-    for (let b = 0; b < column.length; ++b) sum += column[b]!;
-    figures[name] = sum;
-  }
-  if (!largest) return figures;
-  figures.rowRatio = -Infinity;
-  for (const ratio of rows.rowRatio) figures.rowRatio = Math.max(figures.rowRatio, ratio);
+function sums(figures: Float64Array, largest: boolean): LossFigures<number> {
+  const batch = eachLossFigure((place) => sumOfRows(figures, place));
+  if (!largest) return batch;
+  batch.rowRatio = -Infinity;
+  for (let at = PLACE.rowRatio; at < figures.length; at += LOSS_FIGURES.length)
+    batch.rowRatio = Math.max(batch.rowRatio, figures[at]!);
+  return batch;
+}
+
+const MOST_KEPT = 4096;
+let kept = new Float64Array(0);
+
+/** Memory for figures that nobody sees but here; that of the last call where it had as many, since to make it costs more than a small call. */
+function keptFigures(count: number): Float64Array {
+  if (kept.length === count) return kept;
+  const figures = new Float64Array(count);
+  if (count <= MOST_KEPT) kept = figures;
   return figures;
 }
 
@@ -143,12 +159,13 @@ interface LossWishes<Output extends LossOutput> extends BackendOption {
   readonly out?: Partial<LossArrays>;
 }
 
-/** Allocates for checked inputs, and so many figures of each row. */
+/** Allocates for checked inputs, and so many figures of each row. `inTurn`: they are read before another call begins. */
 function allocateLoss(
   op: string,
   { form, logProbs, inputs, stream }: CheckedLoss,
   { outputs, out }: LossWishes<LossOutput>,
   width: number,
+  inTurn: boolean,
 ) {
   const { rows, old, advantage, factor, rowWeights, mask, termMask, marks, kl, bounds } = inputs;
   const ofBounds = bounds && bounds !== NO_BOUNDS ? boundArrays(bounds) : null;
@@ -178,19 +195,25 @@ function allocateLoss(
     offsets: rows.offsets,
   };
   const inputArrays = ofBounds ? { ...given, ...ofBounds } : given;
-  if (out) refuseOverlap(op, memory, inputArrays);
-  const figures = float64Or(op, "", undefined, rows.B * width, stream);
+  refuseOverlap(op, out, memory, inputArrays);
+  const count = rows.B * width;
+  const figures = inTurn && !stream ? keptFigures(count) : float64Or(op, "", undefined, count, stream);
   const args = lossArgs(dtype, form, logProbs, inputs, memory, figures, width);
   return { args, figures, memory, wanted, inputArrays };
 }
 
 /** As allocateLoss, with all figures. `finish` makes the result once the op has run. */
-function planLoss<Output extends LossOutput>(op: string, loss: CheckedLoss, wishes: LossWishes<Output>) {
-  const { args, figures, memory, wanted, inputArrays } = allocateLoss(op, loss, wishes, LOSS_FIGURES.length);
+function planLoss<Output extends LossOutput>(
+  op: string,
+  loss: CheckedLoss,
+  wishes: LossWishes<Output>,
+  inTurn: boolean,
+) {
+  const { args, figures, memory, wanted, inputArrays } = allocateLoss(op, loss, wishes, LOSS_FIGURES.length, inTurn);
   const { form, stream } = loss;
   const conclude = (read: Float64Array): LossSummary => {
-    const rowFigures = columns(read);
-    const batch = sums(rowFigures, form.run === "lossToken");
+    const rowFigures = eachLossFigure((place) => figureOfRows(read, LOSS_FIGURES.length, place));
+    const batch = sums(read, form.run === "lossToken");
     return { total: batch.total, figures: batch, rowFigures };
   };
   const finish = (): LossResult<Output> => {
@@ -205,15 +228,18 @@ function planLoss<Output extends LossOutput>(op: string, loss: CheckedLoss, wish
   return { args, finish, arrays: () => ({ ...inputArrays, ...memory }) };
 }
 
-/** Allocates and runs, for the arrays and the first LOSS_SUMS figures of each row, [rows, LOSS_SUMS]. */
+/**
+ * Allocates and runs, for the arrays and the first LOSS_SUMS figures of each row, [rows, LOSS_SUMS]: to be read at once, since the next
+ * call writes into the same memory.
+ */
 export function evaluateSums(
   op: string,
   loss: CheckedLoss,
   wishes: LossWishes<LossOutput>,
-): LossMemory & { readonly sums: Float64Array } {
-  const { args, figures, memory } = allocateLoss(op, loss, wishes, LOSS_SUMS);
+): { readonly memory: LossMemory; readonly sums: Float64Array } {
+  const { args, figures, memory } = allocateLoss(op, loss, wishes, LOSS_SUMS, true);
   selectBackend(op, wishes.backend, loss.stream).ops[loss.form.run](args);
-  return { ...memory, sums: figures };
+  return { memory, sums: figures };
 }
 
 /** Allocates and runs. */
@@ -222,7 +248,7 @@ export function evaluateLoss<Output extends LossOutput>(
   loss: CheckedLoss,
   wishes: LossWishes<Output>,
 ): LossResult<Output> {
-  const { args, finish } = planLoss(op, loss, wishes);
+  const { args, finish } = planLoss(op, loss, wishes, true);
   selectBackend(op, wishes.backend, loss.stream).ops[loss.form.run](args);
   return finish();
 }
@@ -233,7 +259,7 @@ export async function evaluateLossAsync<Output extends LossOutput>(
   loss: CheckedLoss,
   wishes: LossWishes<Output> & AsyncOption,
 ): Promise<LossResult<Output>> {
-  const { args, finish, arrays } = planLoss(op, loss, wishes);
+  const { args, finish, arrays } = planLoss(op, loss, wishes, false);
   await runWhole(op, loss.form.run, args, arrays(), wishes);
   return finish();
 }

@@ -11,7 +11,7 @@ import { DeviceSummary } from "../../core/device-summary";
 import type { AnyFloatArray, Anywhere } from "../../core/on-device";
 import { type MaskedRows, needMaskedRows, type RowLayout } from "../../core/row-layout";
 import type { Stream } from "../../core/stream";
-import { evaluateSums, figureOfRows } from "./evaluate-loss";
+import { evaluateSums, figureOfRows, PLACE } from "./evaluate-loss";
 import { type CheckedKl, type CheckedLoss, type LossForm, needKlParameters } from "./loss-inputs";
 import { tokenForm } from "./token-loss";
 import type { LossKl } from "./types";
@@ -42,7 +42,7 @@ const OUTPUTS = ["klValues", "gradLogProbs"] as const;
 type KlSums = Pick<KlEstimatesResult, "rowSums" | "counts">;
 
 export function sumsOf(sums: Float64Array): KlSums {
-  return { rowSums: figureOfRows(sums, LOSS_SUMS, "kl"), counts: figureOfRows(sums, LOSS_SUMS, "kept") };
+  return { rowSums: figureOfRows(sums, LOSS_SUMS, PLACE.kl), counts: figureOfRows(sums, LOSS_SUMS, PLACE.kept) };
 }
 
 /** As the result on the host, with the sums of the rows still on the device. */
@@ -156,14 +156,17 @@ export function evaluateKl(
   stream: Stream | null = null,
 ): Required<KlOutputs> & { readonly sums: Float64Array } {
   const { n, offsets } = where.rows;
-  const memory = out && {
+  const given = out && {
     values: out.values && needOutput(op, "values", out.values, widestFloat(logProbs, kl.reference), n),
     gradLogProbs: out.gradLogProbs,
   };
-  if (memory) refuseOverlap(op, memory, { logProbs, referenceLogProbs: kl.reference, mask: where.mask, offsets });
-  const { klValues, gradLogProbs, sums } = evaluateSums(op, klAlone(op, logProbs, where, kl, stream), {
+  if (given) refuseOverlap(op, given, given, { logProbs, referenceLogProbs: kl.reference, mask: where.mask, offsets });
+  const {
+    memory: { klValues, gradLogProbs },
+    sums,
+  } = evaluateSums(op, klAlone(op, logProbs, where, kl, stream), {
     outputs: OUTPUTS,
-    out: memory ? { klValues: memory.values, gradLogProbs: memory.gradLogProbs } : undefined,
+    out: given ? { klValues: given.values, gradLogProbs: given.gradLogProbs } : undefined,
     backend,
   });
   return { values: klValues!, gradLogProbs: gradLogProbs!, sums };

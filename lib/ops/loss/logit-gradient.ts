@@ -107,6 +107,7 @@ function prepare(op: string, logits: Logits, targets: TokenIds, loss: TokenTerms
   const others = { "kl.referenceLogProbs": kl.reference, "kl.rowWeights": kl.weights, offsets: rows.offsets };
   refuseOverlap(
     op,
+    options.out,
     { gradLogits: grad },
     { logits: inPlace ? undefined : checked.logits, ...arrays, ...boundArrays(bounds), ...others },
   );

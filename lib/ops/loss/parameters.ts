@@ -1,10 +1,5 @@
 // The numbers that the forms of a loss take. Which form reads which, and their ranges, stand in native/include/surprisal/loss.h.
-import {
-  defaultLossParameters,
-  LOSS_PARAMETERS,
-  type LossParameters,
-  saidLossParameters,
-} from "../../backend/contract/loss";
+import { LOSS_PARAMETERS, type LossParameters, readLossParameters } from "../../backend/contract/loss";
 import { optionError } from "../../core/errors";
 import type { FloatArray } from "../../core/dtype";
 import { needNumber } from "../../core/option-checks";
@@ -32,8 +27,6 @@ export interface LossBand {
 
 type Parameter = keyof LossParameters;
 
-const PARAMETERS = Object.keys(LOSS_PARAMETERS) as Parameter[];
-
 const OF_EVERY_FORM: readonly Parameter[] = ["clipLow", "clipHigh", "ratioCap", "logClamp", "maxLogRatio"];
 
 /** Names of options. */
@@ -42,21 +35,28 @@ interface FormOptions {
   readonly takes: readonly string[];
 }
 
-/** Checks the numbers of a form; refuses those it would not read. */
+/** What is said of the numbers of a form, checked; refuses those it would not read. */
 export function needParameters(
   op: string,
   form: string,
   { needs, takes }: FormOptions,
-  options: object,
+  options: Partial<Record<Parameter, unknown>>,
 ): LossParameters {
-  const said = saidLossParameters(options);
-  const result = defaultLossParameters();
-  for (const name of PARAMETERS) {
-    const value = said[name];
-    if (value === undefined ? !needs.includes(name) : isArray(value)) continue;
-    if (!needs.includes(name) && !takes.includes(name) && !OF_EVERY_FORM.includes(name))
+  let missing = needs.length;
+  const parameters = readLossParameters(options, (name, value) => {
+    const needed = needs.includes(name);
+    if (needed) --missing;
+    if (isArray(value)) return undefined;
+    if (!needed && !takes.includes(name) && !OF_EVERY_FORM.includes(name))
       throw optionError(op, name, value, `nothing: form "${form}" does not read it`);
-    result[name] = needNumber(op, name, value, LOSS_PARAMETERS[name]);
-  }
-  return result;
+    return needNumber(op, name, value, LOSS_PARAMETERS[name]);
+  });
+  if (missing > 0) needAll(op, needs, options);
+  return parameters;
+}
+
+/** Refuses the first number that is missing; an array that a form needs is no number. */
+function needAll(op: string, needs: readonly string[], options: Partial<Record<Parameter, unknown>>): void {
+  for (const [name, range] of Object.entries(LOSS_PARAMETERS))
+    if (needs.includes(name) && options[name as Parameter] === undefined) needNumber(op, name, undefined, range);
 }

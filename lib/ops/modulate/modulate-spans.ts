@@ -109,6 +109,7 @@ function spansCall(op: string, advantages: FloatArray, spans: Int32Array, option
   const inPlace = modulated.buffer === input.buffer && modulated.byteOffset === input.byteOffset;
   refuseOverlap(
     op,
+    options.out,
     { advantages: modulated },
     { advantages: inPlace ? null : input, mask, offsets, spans: checked, scales, clarities },
   );

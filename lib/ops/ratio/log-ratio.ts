@@ -58,6 +58,7 @@ export function logRatio(
   const { mask, offsets, members, groupOffsets } = common;
   refuseOverlap(
     op,
+    options.out,
     { logRatios, ratios },
     { logProbs: units.logProbs, oldLogProbs: units.oldLogProbs, mask, offsets, groupOffsets },
   );

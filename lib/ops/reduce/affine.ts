@@ -40,7 +40,7 @@ function perRow(
   if (typeof given === "number") return new Float64Array(B).fill(needNumber(op, name, given));
   const floats = needFloats(op, name, given, B, "one per row");
   if (DeviceArray.is(floats)) {
-    refuseOverlap(op, { mapped }, { [name]: floats });
+    refuseOverlap(op, mapped, { mapped }, { [name]: floats });
     return asFloat(floats, "float64") as Float64Array;
   }
   // A copy in any case: a row's number may then lie anywhere, also in the memory of the output.

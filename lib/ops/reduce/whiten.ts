@@ -81,7 +81,7 @@ export function mappedOutput(
   if (given === undefined) return allocateFloat(dtype, rows.n, stream);
   const out = needOutput(op, name, given, dtype, rows.n);
   const same = overlaps(out, values) && out.byteOffset === values.byteOffset;
-  refuseOverlap(op, { [name]: out }, { values: same ? null : values, mask, offsets: rows.offsets });
+  refuseOverlap(op, out, { [name]: out }, { values: same ? null : values, mask, offsets: rows.offsets });
   return out;
 }
 
@@ -124,7 +124,7 @@ function whitenCall(op: string, values: FloatArray, options: WhitenOptions) {
   };
   const given = options.moments === undefined ? undefined : needMoments(op, options.moments, reduction.units);
   const whitened = mappedOutput(op, "whitened", options.out?.whitened, reduction, stream);
-  if (given) refuseOverlap(op, { whitened }, { moments: given });
+  refuseOverlap(op, options.out, { whitened }, { moments: given });
   return { stream, reduction, conventions, given, whitened };
 }
 

@@ -54,7 +54,7 @@ function gaeCall(
   const advantages = outputOr(op, "advantages", out?.advantages, dtype, rows.n, stream);
   const returns = outputOr(op, "returns", out?.returns, dtype, rows.n, stream);
   const result = { advantages, returns };
-  refuseOverlap(op, result, arrays);
+  refuseOverlap(op, out, result, arrays);
   // One literal, and no spread of commonArgs: that costs a fifth of a small call.
   const args = {
     dtype: DTYPE_CODE[dtype],
@@ -87,7 +87,7 @@ function returnsCall(
   const call = prepare(op, { rewards }, options);
   const { arrays, dtype, rows, stream } = call;
   const returns = outputOr(op, "returns", options.out?.returns, dtype, rows.n, stream);
-  refuseOverlap(op, { returns }, arrays);
+  refuseOverlap(op, options.out, { returns }, arrays);
   const args = {
     ...commonArgs(call),
     transformMasked: call.transformMasked,

@@ -42,7 +42,7 @@ export function prefixSums(
   const mask = optionalMask(op, "mask", options.mask, n, meaning);
   const dtype = floatDType(given);
   const sums = outputOr(op, "sums", options.out?.sums, dtype, n, stream);
-  refuseOverlap(op, { sums }, { values: given, mask, offsets });
+  refuseOverlap(op, options.out, { sums }, { values: given, mask, offsets });
   selectBackend(op, options.backend, stream).ops.scanPrefix({
     dtype: DTYPE_CODE[dtype],
     values: given,

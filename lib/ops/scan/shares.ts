@@ -62,7 +62,7 @@ export function shareWeights(
   const output = (name: "weights" | "products"): FloatArray =>
     outputOr(op, name, options.out?.[name], dtype, n, stream);
   const result = { weights: output("weights"), products: output("products") };
-  refuseOverlap(op, result, { values: given, mask, offsets });
+  refuseOverlap(op, options.out, result, { values: given, mask, offsets });
   selectBackend(op, options.backend, stream).ops.scanShares({
     dtype: DTYPE_CODE[dtype],
     values: given,

@@ -59,7 +59,7 @@ export function tailSums(values: AnyFloatArray, anywhere: TailSumsOptions | Anyw
   const maskedWeight = needNumber(op, "maskedWeight", options.maskedWeight ?? 0, { min: 0 });
   const dtype = floatDType(given);
   const tails = outputOr(op, "tails", options.out?.tails, dtype, n, stream);
-  refuseOverlap(op, { tails }, { values: given, mask, offsets });
+  refuseOverlap(op, options.out, { tails }, { values: given, mask, offsets });
   selectBackend(op, options.backend, stream).ops.scanTail({
     dtype: DTYPE_CODE[dtype],
     values: given,

@@ -88,7 +88,7 @@ export function vtrace(
   const targets = outputOr("vtrace", "targets", out?.targets, dtype, rows.n, stream);
   const advantages = outputOr("vtrace", "advantages", out?.advantages, dtype, rows.n, stream);
   const accumulated = outputOr("vtrace", "accumulated", out?.accumulated, dtype, rows.n, stream);
-  refuseOverlap("vtrace", { targets, advantages, accumulated }, arrays);
+  refuseOverlap("vtrace", out, { targets, advantages, accumulated }, arrays);
   selectBackend("vtrace", options.backend, stream).ops.scanVtrace({
     ...commonArgs(call),
     rewards: asFloat(arrays.rewards, dtype),

@@ -109,7 +109,12 @@ function covarianceCall(op: string, logProbs: FloatArray, advantages: FloatArray
   const excluded = optionalMask(op, "excluded", options.excluded, n, meaning);
   const selected = needFlags(op, options.out?.selected, n, stream);
   const same = excluded && overlaps(selected, excluded) && selected.byteOffset === excluded.byteOffset;
-  refuseOverlap(op, { selected }, { logProbs, advantages, mask, excluded: same ? null : excluded, offsets });
+  refuseOverlap(
+    op,
+    options.out,
+    { selected },
+    { logProbs, advantages, mask, excluded: same ? null : excluded, offsets },
+  );
   const dtype = widestFloat(logProbs, array);
   const count = int32Or(op, "", undefined, 1, stream);
   const args = {

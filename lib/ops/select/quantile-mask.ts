@@ -33,7 +33,7 @@ function quantileCall(op: string, values: FloatArray, options: QuantileMaskOptio
   const thresholds = float64Or(op, "thresholds", options.out?.thresholds, units, stream);
   const selected = needFlags(op, options.out?.selected, args.n, stream);
   const { mask, offsets } = args;
-  refuseOverlap(op, { selected, thresholds }, { values, mask, offsets });
+  refuseOverlap(op, options.out, { selected, thresholds }, { values, mask, offsets });
   return {
     stream,
     args: { q, thresholds, selected, ...args },

@@ -33,7 +33,7 @@ function topCall(op: string, values: FloatArray, options: TopMaskOptions) {
   const counts = int32Or(op, "counts", options.out?.counts, units, stream);
   const selected = needFlags(op, options.out?.selected, args.n, stream);
   const { mask, offsets } = args;
-  refuseOverlap(op, { selected, counts }, { values, mask, offsets });
+  refuseOverlap(op, options.out, { selected, counts }, { values, mask, offsets });
   return {
     stream,
     ...holdBack({ selected, counts, ...args, ...top }, { ...options.out }),

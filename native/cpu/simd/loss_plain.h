@@ -259,32 +259,47 @@ SRP_INLINE void put_nothing(const LossTokens<F>& row, int64_t i, int64_t count) 
   if (row.clipped) memset(row.clipped + i, 0, static_cast<size_t>(count));
 }
 
-// Whole registers of [begin, end). Returns where the other tokens begin.
-template <bool kMasked, bool kAll, class F>
-SRP_INLINE int64_t plain_row(const LossTokens<F>& row, int64_t begin, int64_t end, bool past_cache, LossHalves* all) {
+// Whole registers of [begin, end), a tile at a time: `tile_of(row, i, count)` is false where it leaves the tokens to loss_registers().
+// Returns where the other tokens begin.
+template <class F, class Tile>
+SRP_INLINE int64_t whole_tiles(const LossTokens<F>& row, int64_t begin, int64_t end, LossHalves* all,
+                               const Tile& tile_of) {
   const int64_t last = end - (end - begin) % kLanes;
   for (int64_t i = begin; i < last; i += kPlainTile) {
     const int64_t count = last - i < kPlainTile ? last - i : kPlainTile;
-    if (kMasked && none_kept_of(row.mask + i, count)) {
+    if (row.mask && none_kept_of(row.mask + i, count)) {
       put_nothing(row, i, count);
       continue;
     }
-    if (plain_tile<kMasked, kAll>(row, i, count, past_cache, all)) continue;
+    if (tile_of(row, i, count)) continue;
     for (int64_t k = 0; k < count; k += kLanes)
-      if (!plain_tile<kMasked, kAll>(row, i + k, kLanes, past_cache, all))
-        loss_registers(row, i + k, i + k + kLanes, all);
+      if (!tile_of(row, i + k, kLanes)) loss_registers(row, i + k, i + k + kLanes, all);
   }
   return last;
 }
 
 // The last tokens of a row, fewer than a register.
+template <class F, class Tile>
+SRP_INLINE void cut_tile(const LossTokens<F>& row, int64_t begin, int64_t count, LossHalves* all, const Tile& tile_of) {
+  CutLosses<F> cut;
+  const LossTokens<F> tokens = cut.tokens(row, begin, count);
+  if (!tile_of(tokens, 0, kLanes)) loss_registers(tokens, 0, kLanes, all);
+  cut.put(row);
+}
+
+template <bool kMasked, bool kAll, class F>
+SRP_INLINE int64_t plain_row(const LossTokens<F>& row, int64_t begin, int64_t end, bool past_cache, LossHalves* all) {
+  return whole_tiles(row, begin, end, all, [&](const LossTokens<F>& tokens, int64_t i, int64_t count) {
+    return plain_tile<kMasked, kAll>(tokens, i, count, past_cache, all);
+  });
+}
+
 template <bool kAll, class F>
 static __attribute__((noinline)) void plain_cut(const LossTokens<F>& row, int64_t begin, int64_t count,
                                                 LossHalves* all) {
-  CutLosses<F> cut;
-  const LossTokens<F> tokens = cut.tokens(row, begin, count);
-  if (!plain_tile<true, kAll>(tokens, 0, kLanes, false, all)) loss_registers(tokens, 0, kLanes, all);
-  cut.put(row);
+  cut_tile(row, begin, count, all, [&](const LossTokens<F>& tokens, int64_t i, int64_t tokens_of_tile) {
+    return plain_tile<true, kAll>(tokens, i, tokens_of_tile, false, all);
+  });
 }
 
 template <bool kAll, class F>

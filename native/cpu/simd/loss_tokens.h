@@ -160,6 +160,8 @@ static __attribute__((noinline)) void loss_cut(const LossTokens<F>& row, int64_t
 
 #include "loss_plain.h"
 
+#include "loss_kl_plain.h"
+
 namespace srp::cpu::SRP_LEVEL {
 
 // The largest ratio of a row's lanes.
@@ -175,6 +177,8 @@ static void loss_tokens(const LossTokens<F>& row, int64_t begin, int64_t end, bo
   LossHalves all = no_losses();
   if (is_plain(row)) {
     plain_tokens(row, begin, end, past_cache, &all);
+  } else if (is_kl_alone(row)) {
+    kl_tokens(row, begin, end, &all);
   } else {
     const int64_t rest = loss_registers(row, begin, end, &all);
     if (rest < end) loss_cut(row, rest, end - rest, &all);
