@@ -44,7 +44,7 @@ export const LIMITS: Readonly<Record<string, string>> = {
   "a call on 64 tokens or fewer, ms": CALL,
   "a call on 64 ratios of 64 tokens with gradient, ms": `${CALL}; and what begins and ends 64 rows`,
   'require("surprisal") and the first call, ms':
-    "0.9 MB of JavaScript is read and compiled, most of it for other calls",
+    "a third of a megabyte of JavaScript is read and compiled; where native code runs, node-gyp-build looks for it and the system loads it",
   "linear head, forward, against numpy's matrix product alone": HEAD,
   "linear head, forward, against torch's matrix product alone": HEAD,
   "every peer, every case": "the linear head, whose peers return the product alone",

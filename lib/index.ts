@@ -71,7 +71,7 @@ export type Moments = from.Moments;
  */
 export const Moments: typeof from.Moments = checkedClass("Moments", from.Moments, "partials:d");
 /** Every backend with why or why not, what is selected, and the rule that selects. Opens what was not open yet. */
-export const backendInfo: typeof from.backendInfo = checked("backendInfo", from.backendInfo, "");
+export const backendInfo: typeof from.backendInfo = checked("backendInfo", () => from.backendInfo, "");
 /**
  * Sets defaults for this process (each worker thread has its own). Given fields replace earlier ones; `undefined` takes
  * one back.
@@ -81,7 +81,7 @@ export const backendInfo: typeof from.backendInfo = checked("backendInfo", from.
  */
 export const configure: typeof from.configure = checked(
   "configure",
-  from.configure,
+  () => from.configure,
   "options{backend device threads warnings wasm}",
 );
 /**
@@ -89,13 +89,17 @@ export const configure: typeof from.configure = checked(
  *
  * @throws SurprisalError ERR_SURPRISAL_DTYPE for a DeviceArray, which is read first
  */
-export const fromHalfBits: typeof from.fromHalfBits = checked("fromHalfBits", from.fromHalfBits, "patterns dtype");
+export const fromHalfBits: typeof from.fromHalfBits = checked(
+  "fromHalfBits",
+  () => from.fromHalfBits,
+  "patterns dtype",
+);
 /**
  * Numbers as the bits of a half type, each the nearest value, ties to even.
  *
  * @throws SurprisalError ERR_SURPRISAL_DTYPE for a DeviceArray: `toDevice(array, {dtype})` converts on the way there
  */
-export const toHalfBits: typeof from.toHalfBits = checked("toHalfBits", from.toHalfBits, "values dtype");
+export const toHalfBits: typeof from.toHalfBits = checked("toHalfBits", () => from.toHalfBits, "values dtype");
 /**
  * Marks the answer or the thinking of each response. Per row, with s the first token that `mask` keeps, end the row's end,
  * and the first closing tag at or behind s:
@@ -114,7 +118,7 @@ export const toHalfBits: typeof from.toHalfBits = checked("toHalfBits", from.toH
  */
 export const answerThinkingMask: TakesPlain<typeof from.answerThinkingMask> = checked(
   "answerThinkingMask",
-  from.answerThinkingMask,
+  () => from.answerThinkingMask,
   "tokens:t options{mask:m promptLength mode thinkStart{ids:i} thinkEnd{ids:i} unclosedThinking maskedTags shape offsets:i backend arena preset}",
 );
 /**
@@ -127,7 +131,7 @@ export const answerThinkingMask: TakesPlain<typeof from.answerThinkingMask> = ch
  */
 export const aggregateLoss: TakesPlain<typeof from.aggregateLoss> = checked(
   "aggregateLoss",
-  from.aggregateLoss,
+  () => from.aggregateLoss,
   "losses:f options{mode mask:m emptyRows tokens rows length workers accumulation stepsPerGeneration shape offsets:i backend arena collective}",
 );
 /**
@@ -139,7 +143,7 @@ export const aggregateLoss: TakesPlain<typeof from.aggregateLoss> = checked(
  */
 export const aggregationWeights: TakesPlain<typeof from.aggregationWeights> = checked(
   "aggregationWeights",
-  from.aggregationWeights,
+  () => from.aggregationWeights,
   "options{mode mask:m emptyRows tokens rows length workers accumulation stepsPerGeneration shape offsets:i backend arena collective}",
 );
 /**
@@ -154,7 +158,7 @@ export const aggregationWeights: TakesPlain<typeof from.aggregationWeights> = ch
  */
 export const entropyBonus: TakesPlain<typeof from.entropyBonus> = checked(
   "entropyBonus",
-  from.entropyBonus,
+  () => from.entropyBonus,
   "entropies:f options{coefficient rowWeights:d mode mask:m emptyRows tokens rows length workers accumulation stepsPerGeneration shape offsets:i backend arena collective}",
 );
 /**
@@ -170,7 +174,7 @@ export const entropyBonus: TakesPlain<typeof from.entropyBonus> = checked(
  */
 export const valueLoss: TakesPlain<typeof from.valueLoss> = checked(
   "valueLoss",
-  from.valueLoss,
+  () => from.valueLoss,
   "batch* options?{clip:f boundsPer huberDelta emptyRows aggregation tokens rows length workers accumulation stepsPerGeneration preset backend arena}",
 );
 /**
@@ -184,7 +188,7 @@ export const valueLoss: TakesPlain<typeof from.valueLoss> = checked(
  */
 export const clipFilterWeights: TakesPlain<typeof from.clipFilterWeights> = checked(
   "clipFilterWeights",
-  from.clipFilterWeights,
+  () => from.clipFilterWeights,
   "rewards:f options{clip degenerateWeight groups groupOffsets:i backend arena collective}",
 );
 /**
@@ -195,7 +199,7 @@ export const clipFilterWeights: TakesPlain<typeof from.clipFilterWeights> = chec
  */
 export const clipFraction: TakesPlain<typeof from.clipFraction> = checked(
   "clipFraction",
-  from.clipFraction,
+  () => from.clipFraction,
   "values:f options{low high mask:m backend arena}",
 );
 /**
@@ -215,7 +219,7 @@ export const clipFraction: TakesPlain<typeof from.clipFraction> = checked(
  */
 export const shapeGroupRewards: OverloadsTakePlain<typeof from.shapeGroupRewards> = checked(
   "shapeGroupRewards",
-  from.shapeGroupRewards,
+  () => from.shapeGroupRewards,
   "rewards:f options{estimator groupScale mask:m epsilon dropGroups groups groupOffsets:i shape offsets:i preset backend arena collective}",
 );
 /**
@@ -235,7 +239,7 @@ export const shapeGroupRewards: OverloadsTakePlain<typeof from.shapeGroupRewards
  */
 export const estimateAdvantages: TakesPlain<typeof from.estimateAdvantages> = checked(
   "estimateAdvantages",
-  from.estimateAdvantages,
+  () => from.estimateAdvantages,
   "batch* options{estimator gamma lambda whiten advantageClip weighting maskMode transformMasked undiscounted neverWhitened whitenEpsilon clipFractionOver backend arena collective preset}",
 );
 /**
@@ -252,7 +256,7 @@ export const estimateAdvantages: TakesPlain<typeof from.estimateAdvantages> = ch
  */
 export const supportDistillation: TakesPlain<typeof from.supportDistillation> = checked(
   "supportDistillation",
-  from.supportDistillation,
+  () => from.supportDistillation,
   "studentLogProbs:f teacherLogProbs:f options{shape entropies:f beta floor outsideLogProb valueRange mask:m weights:f tokens}",
 );
 /**
@@ -269,7 +273,7 @@ export const supportDistillation: TakesPlain<typeof from.supportDistillation> = 
  */
 export const boundMismatch: OverloadsTakePlain<typeof from.boundMismatch> = checked(
   "boundMismatch",
-  from.boundMismatch,
+  () => from.boundMismatch,
   "logProbs:f oldLogProbs:f options{stream outside rowFactors:f maskedWeight out{weights:f kept:m} statistic logClamp low high mask:m shape offsets:i backend arena}",
 );
 /**
@@ -283,7 +287,7 @@ export const boundMismatch: OverloadsTakePlain<typeof from.boundMismatch> = chec
  */
 export const measureMismatch: OverloadsTakePlain<typeof from.measureMismatch> = checked(
   "measureMismatch",
-  from.measureMismatch,
+  () => from.measureMismatch,
   "logProbs:f oldLogProbs:f options{stream statistic logClamp low high mask:m shape offsets:i backend arena}",
 );
 /**
@@ -297,13 +301,13 @@ export const measureMismatch: OverloadsTakePlain<typeof from.measureMismatch> = 
  */
 export const findSpans: OverloadsTakePlain<typeof from.findSpans> = checked(
   "findSpans",
-  from.findSpans,
+  () => from.findSpans,
   "tokens:t options{shape offsets:i backend arena start{ids:i} end{ids:i} head{ids:i} overlapping includeEnd unterminated startsOpen capacity stream lengths:t}",
 );
 /** `findSpans` off the event loop. The arrays must not be touched until it resolves. */
 export const findSpansAsync: TakesPlain<typeof from.findSpansAsync> = checkedAsync(
   "findSpansAsync",
-  from.findSpansAsync,
+  () => from.findSpansAsync,
   "tokens:t options{start{ids:i} end{ids:i} head{ids:i} lengths:t overlapping includeEnd unterminated startsOpen capacity shape offsets:i backend arena signal}",
 );
 /**
@@ -314,7 +318,7 @@ export const findSpansAsync: TakesPlain<typeof from.findSpansAsync> = checkedAsy
  */
 export const countNgrams: OverloadsTakePlain<typeof from.countNgrams> = checked(
   "countNgrams",
-  from.countNgrams,
+  () => from.countNgrams,
   "tokens:t options{stream length mask:m shape offsets:i backend arena}",
 );
 /**
@@ -331,7 +335,7 @@ export const countNgrams: OverloadsTakePlain<typeof from.countNgrams> = checked(
  */
 export const segments: TakesPlain<typeof from.segments> = checked(
   "segments",
-  from.segments,
+  () => from.segments,
   "options{mask:m turns:i spans:i shape offsets:i}",
 );
 /**
@@ -343,7 +347,7 @@ export const segments: TakesPlain<typeof from.segments> = checked(
  */
 export const spanMask: OverloadsTakePlain<typeof from.spanMask> = checked(
   "spanMask",
-  from.spanMask,
+  () => from.spanMask,
   "spans:i options{stream out{mask:m} shape offsets:i backend arena}",
 );
 /**
@@ -356,7 +360,7 @@ export const spanMask: OverloadsTakePlain<typeof from.spanMask> = checked(
  */
 export const spanMeans: OverloadsTakePlain<typeof from.spanMeans> = checked(
   "spanMeans",
-  from.spanMeans,
+  () => from.spanMeans,
   "values:f spans:i options?{stream out{means:d} shape offsets:i backend arena}",
 );
 /**
@@ -376,7 +380,7 @@ export const spanMeans: OverloadsTakePlain<typeof from.spanMeans> = checked(
  */
 export const delimiterVariants: typeof from.delimiterVariants = checked(
   "delimiterVariants",
-  from.delimiterVariants,
+  () => from.delimiterVariants,
   'text"" encode() options?{contexts{before after} straddling}',
 );
 /**
@@ -389,7 +393,7 @@ export const delimiterVariants: typeof from.delimiterVariants = checked(
  */
 export const groupBroadcast: OverloadsTakePlain<typeof from.groupBroadcast> = checked(
   "groupBroadcast",
-  from.groupBroadcast,
+  () => from.groupBroadcast,
   "row:f options{stream mask:m rowFactors:f out{tokens:f} shape offsets:i backend arena}",
 );
 /**
@@ -412,7 +416,7 @@ export const groupBroadcast: OverloadsTakePlain<typeof from.groupBroadcast> = ch
  */
 export const groupNormalize: OverloadsTakePlain<typeof from.groupNormalize> = checked(
   "groupNormalize",
-  from.groupNormalize,
+  () => from.groupNormalize,
   "values:f options{stream weights:f gain out{normalized:f means:f stds:f counts:i centers:f spreads:f} center scale ddof epsilon varianceFloor singleton nan groups groupOffsets:i backend arena collective}",
 );
 /**
@@ -429,7 +433,7 @@ export const groupNormalize: OverloadsTakePlain<typeof from.groupNormalize> = ch
  */
 export const groupPlace: OverloadsTakePlain<typeof from.groupPlace> = checked(
   "groupPlace",
-  from.groupPlace,
+  () => from.groupPlace,
   "terms{row:f tokens:f values:f stream} options{scale clip mask:m over out{placed:f} shape offsets:i backend arena stream}",
 );
 /**
@@ -446,7 +450,7 @@ export const groupPlace: OverloadsTakePlain<typeof from.groupPlace> = checked(
  */
 export const groupLogSumExp: OverloadsTakePlain<typeof from.groupLogSumExp> = checked(
   "groupLogSumExp",
-  from.groupLogSumExp,
+  () => from.groupLogSumExp,
   "values:f options{stream temperature groups groupOffsets:i backend arena collective}",
 );
 /**
@@ -462,7 +466,7 @@ export const groupLogSumExp: OverloadsTakePlain<typeof from.groupLogSumExp> = ch
  */
 export const groupSoftmax: OverloadsTakePlain<typeof from.groupSoftmax> = checked(
   "groupSoftmax",
-  from.groupSoftmax,
+  () => from.groupSoftmax,
   "values:f options{stream temperature floor out{weights:f} groups groupOffsets:i backend arena collective}",
 );
 /**
@@ -480,7 +484,7 @@ export const groupSoftmax: OverloadsTakePlain<typeof from.groupSoftmax> = checke
  */
 export const groupColumns: OverloadsTakePlain<typeof from.groupColumns> = checked(
   "groupColumns",
-  from.groupColumns,
+  () => from.groupColumns,
   "values:f weights:f options{stream mask:m epsilon zeroTail out{baselines:f centred:f} shape offsets:i groups groupOffsets:i backend arena collective}",
 );
 /**
@@ -493,7 +497,7 @@ export const groupColumns: OverloadsTakePlain<typeof from.groupColumns> = checke
  */
 export const groupWeigh: OverloadsTakePlain<typeof from.groupWeigh> = checked(
   "groupWeigh",
-  from.groupWeigh,
+  () => from.groupWeigh,
   "values:f form{form power atMax atMin between} options{stream floor out{weights:f} groups groupOffsets:i backend arena collective}",
 );
 /**
@@ -505,7 +509,7 @@ export const groupWeigh: OverloadsTakePlain<typeof from.groupWeigh> = checked(
  */
 export const groupTop2: OverloadsTakePlain<typeof from.groupTop2> = checked(
   "groupTop2",
-  from.groupTop2,
+  () => from.groupTop2,
   "values:f options{stream groups groupOffsets:i backend arena collective}",
 );
 /**
@@ -523,7 +527,7 @@ export const groupTop2: OverloadsTakePlain<typeof from.groupTop2> = checked(
  */
 export const groupTilt: OverloadsTakePlain<typeof from.groupTilt> = checked(
   "groupTilt",
-  from.groupTilt,
+  () => from.groupTilt,
   "values:f options{stream logFactors:f counts:f out{weights:f} temperature coefficient least groups groupOffsets:i backend arena collective}",
 );
 /**
@@ -541,7 +545,7 @@ export const groupTilt: OverloadsTakePlain<typeof from.groupTilt> = checked(
  */
 export const groupEntropy: OverloadsTakePlain<typeof from.groupEntropy> = checked(
   "groupEntropy",
-  from.groupEntropy,
+  () => from.groupEntropy,
   "values:f options{stream normalize least groups groupOffsets:i backend arena collective}",
 );
 /**
@@ -560,7 +564,7 @@ export const groupEntropy: OverloadsTakePlain<typeof from.groupEntropy> = checke
  */
 export const logprob: OverloadsTakePlain<typeof from.logprob> = checked(
   "logprob",
-  from.logprob,
+  () => from.logprob,
   "logits:l targets?:t options?{stream out{logProbs entropies logSumExps maxLogits log1pSums meanGaps sumSquares} mask:m ignoreIndex shape dtype stride temperature scale softcap backend arena}",
 );
 /**
@@ -568,7 +572,7 @@ export const logprob: OverloadsTakePlain<typeof from.logprob> = checked(
  */
 export const logprobAsync: TakesPlain<typeof from.logprobAsync> = checkedAsync(
   "logprobAsync",
-  from.logprobAsync,
+  () => from.logprobAsync,
   "logits:l targets?:t options?{out{logProbs entropies logSumExps maxLogits log1pSums meanGaps sumSquares} mask:m ignoreIndex shape dtype stride temperature scale softcap backend arena signal}",
 );
 /**
@@ -608,7 +612,7 @@ export const logprobBackward: {
   ): Beside<LogitViewOf<Float32Array>>;
 } & typeof from.logprobBackward = checked(
   "logprobBackward",
-  from.logprobBackward,
+  () => from.logprobBackward,
   "logits:l targets?:t state<maxLogits log1pSums meanGaps> options{stream shape backend arena mask:m scale temperature dtype ignoreIndex stride softcap gradLogProbs:f gradEntropies:f vocabStart vocabSize out}",
 );
 /** `logprobBackward` off the event loop, as `logprobAsync`. */
@@ -633,7 +637,7 @@ export const logprobBackwardAsync: {
   ): Beside<Promise<LogitViewOf<Float32Array>>>;
 } & typeof from.logprobBackwardAsync = checkedAsync(
   "logprobBackwardAsync",
-  from.logprobBackwardAsync,
+  () => from.logprobBackwardAsync,
   "logits:l targets?:t state<maxLogits log1pSums meanGaps> options{gradLogProbs:f gradEntropies:f out mask:m ignoreIndex shape dtype stride temperature scale softcap backend arena vocabStart vocabSize signal}",
 );
 /**
@@ -645,7 +649,7 @@ export const logprobBackwardAsync: {
  */
 export const logprobMerge: typeof from.logprobMerge = checked(
   "logprobMerge",
-  from.logprobMerge,
+  () => from.logprobMerge,
   "states[] options{rows out{logProbs entropies logSumExps maxLogits log1pSums meanGaps sumSquares} temperature scale softcap backend arena}",
 );
 /**
@@ -659,7 +663,7 @@ export const logprobMerge: typeof from.logprobMerge = checked(
  */
 export const logprobPartial: OverloadsTakePlain<typeof from.logprobPartial> = checked(
   "logprobPartial",
-  from.logprobPartial,
+  () => from.logprobPartial,
   "logits:l targets?:t options?{stream shape backend arena mask:m scale temperature dtype ignoreIndex stride softcap vocabStart vocabSize out}",
 );
 /**
@@ -674,7 +678,7 @@ export const logprobPartial: OverloadsTakePlain<typeof from.logprobPartial> = ch
  */
 export const logprobTogether: TakesPlain<typeof from.logprobTogether> = checked(
   "logprobTogether",
-  from.logprobTogether,
+  () => from.logprobTogether,
   "logits:l targets?:t options{collective block out{logProbs entropies logSumExps maxLogits log1pSums meanGaps sumSquares} mask:m ignoreIndex shape dtype stride temperature scale softcap backend arena}",
 );
 /**
@@ -692,7 +696,7 @@ export const logprobTogether: TakesPlain<typeof from.logprobTogether> = checked(
  */
 export const keptLogprob: OverloadsTakePlain<typeof from.keptLogprob> = checked(
   "keptLogprob",
-  from.keptLogprob,
+  () => from.keptLogprob,
   "logits:l targets:t kept<ids offsets> options?{stream entropies mask:m ignoreIndex shape dtype stride temperature scale softcap backend arena}",
 );
 /**
@@ -726,7 +730,7 @@ export const keptLogprobBackward: {
   ): Beside<LogitViewOf<Float32Array>>;
 } & typeof from.keptLogprobBackward = checked(
   "keptLogprobBackward",
-  from.keptLogprobBackward,
+  () => from.keptLogprobBackward,
   "logits:l targets:t kept<ids offsets> state<kept whole> options{stream shape backend arena mask:m scale temperature entropies dtype ignoreIndex stride softcap gradLogProbs:f gradEntropies:f out}",
 );
 /**
@@ -747,7 +751,7 @@ export const keptLogprobBackward: {
  */
 export const modulateSpans: OverloadsTakePlain<typeof from.modulateSpans> = checked(
   "modulateSpans",
-  from.modulateSpans,
+  () => from.modulateSpans,
   "advantages:f spans:i options{stream scales:d clarities:d zeta scope mask:m out{advantages:f} shape offsets:i backend arena collective}",
 );
 /**
@@ -755,7 +759,7 @@ export const modulateSpans: OverloadsTakePlain<typeof from.modulateSpans> = chec
  */
 export const modulateSpansAsync: TakesPlain<typeof from.modulateSpansAsync> = checkedAsync(
   "modulateSpansAsync",
-  from.modulateSpansAsync,
+  () => from.modulateSpansAsync,
   "advantages:f spans:i options{shape offsets:i backend arena out{advantages:f} mask:m zeta scope scales:d clarities:d signal}",
 );
 /**
@@ -775,7 +779,7 @@ export const modulateSpansAsync: TakesPlain<typeof from.modulateSpansAsync> = ch
  */
 export const sequenceWeights: OverloadsTakePlain<typeof from.sequenceWeights> = checked(
   "sequenceWeights",
-  from.sequenceWeights,
+  () => from.sequenceWeights,
   "values:f options{stream mask:m values form epsilon beta zClip varianceFloor bounds negativeBounds positive:m emptyRows nonFinite singleton zeroMean shape offsets:i groups groupOffsets:i backend arena collective}",
 );
 /**
@@ -794,7 +798,7 @@ export const sequenceWeights: OverloadsTakePlain<typeof from.sequenceWeights> = 
  */
 export const stepWeights: OverloadsTakePlain<typeof from.stepWeights> = checked(
   "stepWeights",
-  from.stepWeights,
+  () => from.stepWeights,
   "entropies:f options?{k kFuture epsilon nonFinite backend arena collective stream count}",
 );
 /**
@@ -811,7 +815,7 @@ export const stepWeights: OverloadsTakePlain<typeof from.stepWeights> = checked(
  */
 export const logRatio: OverloadsTakePlain<typeof from.logRatio> = checked(
   "logRatio",
-  from.logRatio,
+  () => from.logRatio,
   "logProbs:f oldLogProbs:f options{stream out{logRatios:f ratios:f} level reduce mask:m shape offsets:i groups groupOffsets:i backend arena}",
 );
 /**
@@ -823,7 +827,7 @@ export const logRatio: OverloadsTakePlain<typeof from.logRatio> = checked(
  */
 export const affine: OverloadsTakePlain<typeof from.affine> = checked(
   "affine",
-  from.affine,
+  () => from.affine,
   "values:f options{stream mask:m center:f scale:f divisor transformMasked out{mapped:f} shape offsets:i backend arena}",
 );
 /**
@@ -837,7 +841,7 @@ export const affine: OverloadsTakePlain<typeof from.affine> = checked(
  */
 export const mergeMoments: OverloadsTakePlain<typeof from.mergeMoments> = checked(
   "mergeMoments",
-  from.mergeMoments,
+  () => from.mergeMoments,
   "parts:d options?{stream groups groupOffsets:i backend arena}",
 );
 /**
@@ -855,7 +859,7 @@ export const mergeMoments: OverloadsTakePlain<typeof from.mergeMoments> = checke
  */
 export const moments: OverloadsTakePlain<typeof from.moments> = checked(
   "moments",
-  from.moments,
+  () => from.moments,
   "values:f options?{stream nan mask:m over shape offsets:i groups groupOffsets:i backend arena collective}",
 );
 /**
@@ -873,7 +877,7 @@ export const moments: OverloadsTakePlain<typeof from.moments> = checked(
  */
 export const whiten: OverloadsTakePlain<typeof from.whiten> = checked(
   "whiten",
-  from.whiten,
+  () => from.whiten,
   "values:f options?{stream shape offsets:i groupOffsets:i backend arena collective out{whitened:f} transformMasked mask:m ddof varianceEpsilon varianceFloor epsilon keepMean center scale nan groups over countEpsilon moments}",
 );
 /**
@@ -881,7 +885,7 @@ export const whiten: OverloadsTakePlain<typeof from.whiten> = checked(
  */
 export const whitenAsync: TakesPlain<typeof from.whitenAsync> = checkedAsync(
   "whitenAsync",
-  from.whitenAsync,
+  () => from.whitenAsync,
   "values:f options?{shape offsets:i groupOffsets:i backend arena out{whitened:f} transformMasked mask:m ddof varianceEpsilon varianceFloor epsilon keepMean center scale nan groups moments over countEpsilon signal}",
 );
 /**
@@ -893,7 +897,7 @@ export const whitenAsync: TakesPlain<typeof from.whitenAsync> = checkedAsync(
  */
 export const clamp: OverloadsTakePlain<typeof from.clamp> = checked(
   "clamp",
-  from.clamp,
+  () => from.clamp,
   "values:f options{stream low high mask:m transformMasked out{clamped:f} shape offsets:i backend arena}",
 );
 /**
@@ -911,7 +915,7 @@ export const clamp: OverloadsTakePlain<typeof from.clamp> = checked(
  */
 export const gammaWeights: OverloadsTakePlain<typeof from.gammaWeights> = checked(
   "gammaWeights",
-  from.gammaWeights,
+  () => from.gammaWeights,
   "logRatios:f signs:f options{stream mask:m factors:f factorsOver positive{shape rate} negative{shape rate} bound shape offsets:i backend arena}",
 );
 /**
@@ -923,7 +927,7 @@ export const gammaWeights: OverloadsTakePlain<typeof from.gammaWeights> = checke
  */
 export const endValues: TakesPlain<typeof from.endValues> = checked(
   "endValues",
-  from.endValues,
+  () => from.endValues,
   "values:f options{at mask:m shape offsets:i}",
 );
 /**
@@ -935,7 +939,7 @@ export const endValues: TakesPlain<typeof from.endValues> = checked(
  */
 export const countKept: OverloadsTakePlain<typeof from.countKept> = checked(
   "countKept",
-  from.countKept,
+  () => from.countKept,
   "options{mask:m shape offsets:i backend arena stream}",
 );
 /**
@@ -947,13 +951,13 @@ export const countKept: OverloadsTakePlain<typeof from.countKept> = checked(
  */
 export const discountedReturns: OverloadsTakePlain<typeof from.discountedReturns> = checked(
   "discountedReturns",
-  from.discountedReturns,
+  () => from.discountedReturns,
   "rewards:f options{stream out{returns:f} gamma:f mask:m maskMode transformMasked bootstrap:f shape offsets:i backend arena}",
 );
 /** `discountedReturns` off the event loop, as `gaeAsync`. */
 export const discountedReturnsAsync: TakesPlain<typeof from.discountedReturnsAsync> = checkedAsync(
   "discountedReturnsAsync",
-  from.discountedReturnsAsync,
+  () => from.discountedReturnsAsync,
   "rewards:f options{out{returns:f} gamma:f mask:m maskMode transformMasked bootstrap:f shape offsets:i backend arena signal}",
 );
 /**
@@ -970,13 +974,13 @@ export const discountedReturnsAsync: TakesPlain<typeof from.discountedReturnsAsy
  */
 export const gae: OverloadsTakePlain<typeof from.gae> = checked(
   "gae",
-  from.gae,
+  () => from.gae,
   "rewards:f values:f options{stream lambda:f lambdaPer out{advantages:f returns:f} gamma:f mask:m maskMode transformMasked bootstrap:f shape offsets:i backend arena}",
 );
 /** `gae` off the event loop. The arrays must not be touched until it resolves. */
 export const gaeAsync: TakesPlain<typeof from.gaeAsync> = checkedAsync(
   "gaeAsync",
-  from.gaeAsync,
+  () => from.gaeAsync,
   "rewards:f values:f options{lambda:f lambdaPer out{advantages:f returns:f} gamma:f mask:m maskMode transformMasked bootstrap:f shape offsets:i backend arena signal}",
 );
 /**
@@ -988,7 +992,7 @@ export const gaeAsync: TakesPlain<typeof from.gaeAsync> = checkedAsync(
  */
 export const prefixSums: OverloadsTakePlain<typeof from.prefixSums> = checked(
   "prefixSums",
-  from.prefixSums,
+  () => from.prefixSums,
   "values:f options{stream mask:m exclusive out{sums:f} shape offsets:i backend arena}",
 );
 /**
@@ -1003,7 +1007,7 @@ export const prefixSums: OverloadsTakePlain<typeof from.prefixSums> = checked(
  */
 export const scoreNorms: OverloadsTakePlain<typeof from.scoreNorms> = checked(
   "scoreNorms",
-  from.scoreNorms,
+  () => from.scoreNorms,
   "logProbs:f sumSquares:f options{stream weights:f mask:m shape offsets:i backend arena}",
 );
 /**
@@ -1017,7 +1021,7 @@ export const scoreNorms: OverloadsTakePlain<typeof from.scoreNorms> = checked(
  */
 export const shareWeights: OverloadsTakePlain<typeof from.shareWeights> = checked(
   "shareWeights",
-  from.shareWeights,
+  () => from.shareWeights,
   "values:f options{stream gain epsilon mask:m out{weights:f products:f} shape offsets:i backend arena}",
 );
 /**
@@ -1035,7 +1039,7 @@ export const shareWeights: OverloadsTakePlain<typeof from.shareWeights> = checke
  */
 export const tailSums: OverloadsTakePlain<typeof from.tailSums> = checked(
   "tailSums",
-  from.tailSums,
+  () => from.tailSums,
   "values:f options{stream gamma mask:m maskMode normalize maskedWeight out{tails:f} shape offsets:i backend arena}",
 );
 /**
@@ -1054,7 +1058,7 @@ export const tailSums: OverloadsTakePlain<typeof from.tailSums> = checked(
  */
 export const vtrace: OverloadsTakePlain<typeof from.vtrace> = checked(
   "vtrace",
-  from.vtrace,
+  () => from.vtrace,
   "rewards:f values:f weights:f options{stream lambda:f lambdaPer rhoBar cBar pgRhoBar delta out{targets:f advantages:f accumulated:f} gamma:f mask:m maskMode transformMasked bootstrap:f shape offsets:i backend arena}",
 );
 /**
@@ -1076,13 +1080,13 @@ export const vtrace: OverloadsTakePlain<typeof from.vtrace> = checked(
  */
 export const covarianceMask: OverloadsTakePlain<typeof from.covarianceMask> = checked(
   "covarianceMask",
-  from.covarianceMask,
+  () => from.covarianceMask,
   "logProbs:f advantages:f options{stream between mask:m excluded:m advantagesPer countEpsilon out{selected:m} shape offsets:i share k least backend arena}",
 );
 /** `covarianceMask` off the event loop, as `quantileMaskAsync`. */
 export const covarianceMaskAsync: TakesPlain<typeof from.covarianceMaskAsync> = checkedAsync(
   "covarianceMaskAsync",
-  from.covarianceMaskAsync,
+  () => from.covarianceMaskAsync,
   "logProbs:f advantages:f options{between mask:m excluded:m advantagesPer countEpsilon out{selected:m} shape offsets:i share k least backend arena signal}",
 );
 /**
@@ -1099,13 +1103,13 @@ export const covarianceMaskAsync: TakesPlain<typeof from.covarianceMaskAsync> = 
  */
 export const quantileMask: OverloadsTakePlain<typeof from.quantileMask> = checked(
   "quantileMask",
-  from.quantileMask,
+  () => from.quantileMask,
   "values:f options{stream q out{selected:m thresholds:d} over mask:m shape offsets:i backend arena}",
 );
 /** `quantileMask` off the event loop. The arrays must not be touched until it resolves. */
 export const quantileMaskAsync: TakesPlain<typeof from.quantileMaskAsync> = checkedAsync(
   "quantileMaskAsync",
-  from.quantileMaskAsync,
+  () => from.quantileMaskAsync,
   "values:f options{q out{selected:m thresholds:d} over mask:m shape offsets:i backend arena signal}",
 );
 /**
@@ -1122,13 +1126,13 @@ export const quantileMaskAsync: TakesPlain<typeof from.quantileMaskAsync> = chec
  */
 export const topMask: OverloadsTakePlain<typeof from.topMask> = checked(
   "topMask",
-  from.topMask,
+  () => from.topMask,
   "values:f options{stream out{selected:m counts:i} over mask:m shape offsets:i backend arena share k least}",
 );
 /** `topMask` off the event loop, as `quantileMaskAsync`. */
 export const topMaskAsync: TakesPlain<typeof from.topMaskAsync> = checkedAsync(
   "topMaskAsync",
-  from.topMaskAsync,
+  () => from.topMaskAsync,
   "values:f options{out{selected:m counts:i} over mask:m shape offsets:i backend arena share k least signal}",
 );
 /**
@@ -1145,7 +1149,7 @@ export const topMaskAsync: TakesPlain<typeof from.topMaskAsync> = checkedAsync(
  */
 export const linearLogprob: OverloadsTakePlain<typeof from.linearLogprob> = checked(
   "linearLogprob",
-  from.linearLogprob,
+  () => from.linearLogprob,
   "hidden:l weight:l targets?:t options?{stream shape backend arena out{logProbs:f entropies:f logSumExps:f sumSquares:f maxLogits:d log1pSums:d meanGaps:d} mask:m scale temperature dtype ignoreIndex softcap sums vocab chunkRows bias:l}",
 );
 /**
@@ -1153,7 +1157,7 @@ export const linearLogprob: OverloadsTakePlain<typeof from.linearLogprob> = chec
  */
 export const linearLogprobAsync: TakesPlain<typeof from.linearLogprobAsync> = checkedAsync(
   "linearLogprobAsync",
-  from.linearLogprobAsync,
+  () => from.linearLogprobAsync,
   "hidden:l weight:l targets?:t options?{out{logProbs:f entropies:f logSumExps:f sumSquares:f maxLogits:d log1pSums:d meanGaps:d} shape vocab dtype bias:l mask:m ignoreIndex chunkRows sums temperature scale softcap backend arena signal}",
 );
 /**
@@ -1190,7 +1194,7 @@ export const linearLogprobBackward: {
   ): Beside<LinearLogprobGradients<HeadViewOf<H>>>;
 } & typeof from.linearLogprobBackward = checked(
   "linearLogprobBackward",
-  from.linearLogprobBackward,
+  () => from.linearLogprobBackward,
   "hidden:l weight:l targets?:t state<maxLogits log1pSums meanGaps> options{stream shape backend arena out{gradHidden:l gradWeight:f gradBias:f} mask:m scale temperature dtype ignoreIndex softcap gradLogProbs:f gradEntropies:f vocabStart vocabSize sums vocab chunkRows gradients accumulate bias:l}",
 );
 /**
@@ -1213,7 +1217,7 @@ export const linearLogprobBackwardAsync: {
   ): Beside<Promise<LinearLogprobGradients<HeadViewOf<H>>>>;
 } & typeof from.linearLogprobBackwardAsync = checkedAsync(
   "linearLogprobBackwardAsync",
-  from.linearLogprobBackwardAsync,
+  () => from.linearLogprobBackwardAsync,
   "hidden:l weight:l targets?:t state<maxLogits log1pSums meanGaps> options{gradLogProbs:f gradEntropies:f gradients accumulate out{gradHidden:l gradWeight:f gradBias:f} shape vocab dtype bias:l mask:m ignoreIndex chunkRows sums temperature scale softcap backend arena vocabStart vocabSize signal}",
 );
 /**
@@ -1229,7 +1233,7 @@ export const linearLogprobBackwardAsync: {
  */
 export const keptLinearLogprob: TakesPlain<typeof from.keptLinearLogprob> = checked(
   "keptLinearLogprob",
-  from.keptLinearLogprob,
+  () => from.keptLinearLogprob,
   "hidden:l weight:l targets:t kept<ids offsets> options?{entropies shape vocab dtype bias:l mask:m ignoreIndex chunkRows sums temperature scale softcap backend arena}",
 );
 /**
@@ -1256,7 +1260,7 @@ export const keptLinearLogprobBackward: {
   ): Beside<LinearLogprobGradients<HeadViewOf<H>>>;
 } & typeof from.keptLinearLogprobBackward = checked(
   "keptLinearLogprobBackward",
-  from.keptLinearLogprobBackward,
+  () => from.keptLinearLogprobBackward,
   "hidden:l weight:l targets:t state<lists kept whole> options{gradLogProbs:f gradEntropies:f gradients accumulate out{gradHidden:l gradWeight:f gradBias:f} shape vocab dtype bias:l mask:m ignoreIndex chunkRows sums temperature scale softcap backend arena vocabStart vocabSize entropies}",
 );
 /**
@@ -1288,7 +1292,7 @@ export const linearLogprobBackwardTogether: {
   ): Beside<LinearLogprobGradients<HeadViewOf<H>>>;
 } & typeof from.linearLogprobBackwardTogether = checked(
   "linearLogprobBackwardTogether",
-  from.linearLogprobBackwardTogether,
+  () => from.linearLogprobBackwardTogether,
   "hidden:l weight:l targets?:t state<maxLogits log1pSums meanGaps vocabStart vocabSize> options{collective shape backend arena out{gradHidden:l gradWeight:f gradBias:f} mask:m scale temperature dtype ignoreIndex softcap gradLogProbs:f gradEntropies:f sums bias:l vocab chunkRows gradients accumulate}",
 );
 /**
@@ -1306,7 +1310,7 @@ export const linearLogprobBackwardTogether: {
  */
 export const linearLogprobTogether: TakesPlain<typeof from.linearLogprobTogether> = checked(
   "linearLogprobTogether",
-  from.linearLogprobTogether,
+  () => from.linearLogprobTogether,
   "hidden:l weight:l targets?:t options{collective out{logProbs:f entropies:f logSumExps:f sumSquares:f maxLogits:d log1pSums:d meanGaps:d} shape vocab dtype bias:l mask:m ignoreIndex chunkRows sums temperature scale softcap backend arena}",
 );
 /**
@@ -1318,7 +1322,7 @@ export const linearLogprobTogether: TakesPlain<typeof from.linearLogprobTogether
  */
 export const endOfSequenceMask: TakesPlain<typeof from.endOfSequenceMask> = checked(
   "endOfSequenceMask",
-  from.endOfSequenceMask,
+  () => from.endOfSequenceMask,
   "tokens:t options{endIds:t shape offsets:i backend arena}",
 );
 /**
@@ -1335,7 +1339,7 @@ export const endOfSequenceMask: TakesPlain<typeof from.endOfSequenceMask> = chec
  */
 export const highEntropyMask: TakesPlain<typeof from.highEntropyMask> = checked(
   "highEntropyMask",
-  from.highEntropyMask,
+  () => from.highEntropyMask,
   "entropies:f options{share quantile mask:m rule over least outOfRange shape offsets:i preset backend arena}",
 );
 /**
@@ -1354,7 +1358,7 @@ export const highEntropyMask: TakesPlain<typeof from.highEntropyMask> = checked(
  */
 export const offPolicyRowMask: TakesPlain<typeof from.offPolicyRowMask> = checked(
   "offPolicyRowMask",
-  from.offPolicyRowMask,
+  () => from.offPolicyRowMask,
   "advantages:f logProbs:f samplerLogProbs:f options{threshold mask:m shape offsets:i backend arena unknownSampler}",
 );
 /**
@@ -1365,7 +1369,7 @@ export const offPolicyRowMask: TakesPlain<typeof from.offPolicyRowMask> = checke
  */
 export const truncateAfter: TakesPlain<typeof from.truncateAfter> = checked(
   "truncateAfter",
-  from.truncateAfter,
+  () => from.truncateAfter,
   "tokens:t options{stopIds:t padId shape offsets:i backend arena}",
 );
 /**
@@ -1377,7 +1381,7 @@ export const truncateAfter: TakesPlain<typeof from.truncateAfter> = checked(
  */
 export const truncatedCompletionMask: TakesPlain<typeof from.truncatedCompletionMask> = checked(
   "truncatedCompletionMask",
-  from.truncatedCompletionMask,
+  () => from.truncatedCompletionMask,
   "tokens:t options{endIds:t padId mask:m shape offsets:i}",
 );
 /**
@@ -1393,7 +1397,7 @@ export const truncatedCompletionMask: TakesPlain<typeof from.truncatedCompletion
  */
 export const bestAtN: TakesPlain<typeof from.bestAtN> = checked(
   "bestAtN",
-  from.bestAtN,
+  () => from.bestAtN,
   "values:f options{n seed draws indices:i}",
 );
 /**
@@ -1408,7 +1412,7 @@ export const bestAtN: TakesPlain<typeof from.bestAtN> = checked(
  */
 export const criticMetrics: TakesPlain<typeof from.criticMetrics> = checked(
   "criticMetrics",
-  from.criticMetrics,
+  () => from.criticMetrics,
   "batch* options{mask:m responseLengths:t shape offsets:i backend arena}",
 );
 /**
@@ -1419,7 +1423,7 @@ export const criticMetrics: TakesPlain<typeof from.criticMetrics> = checked(
  */
 export const dataMetrics: TakesPlain<typeof from.dataMetrics> = checked(
   "dataMetrics",
-  from.dataMetrics,
+  () => from.dataMetrics,
   "batch* options{shape mask:m attentionMask:m backend arena}",
 );
 /**
@@ -1432,7 +1436,7 @@ export const dataMetrics: TakesPlain<typeof from.dataMetrics> = checked(
  */
 export const expertBalance: TakesPlain<typeof from.expertBalance> = checked(
   "expertBalance",
-  from.expertBalance,
+  () => from.expertBalance,
   "routed:t options{experts layers choices mask:m shape offsets:i}",
 );
 /**
@@ -1445,7 +1449,7 @@ export const expertBalance: TakesPlain<typeof from.expertBalance> = checked(
  */
 export const evaluationMetrics: typeof from.evaluationMetrics = checked(
   "evaluationMetrics",
-  from.evaluationMetrics,
+  () => from.evaluationMetrics,
   "samples<rewards lengths truncated sources> options{samplesPerPrompt}",
 );
 /**
@@ -1456,7 +1460,7 @@ export const evaluationMetrics: typeof from.evaluationMetrics = checked(
  */
 export const lengthMetrics: TakesPlain<typeof from.lengthMetrics> = checked(
   "lengthMetrics",
-  from.lengthMetrics,
+  () => from.lengthMetrics,
   "batch*",
 );
 /**
@@ -1467,7 +1471,7 @@ export const lengthMetrics: TakesPlain<typeof from.lengthMetrics> = checked(
  */
 export const majorityAtN: TakesPlain<typeof from.majorityAtN> = checked(
   "majorityAtN",
-  from.majorityAtN,
+  () => from.majorityAtN,
   "predictions[] values:f options{n seed draws indices:i}",
 );
 /**
@@ -1479,7 +1483,7 @@ export const majorityAtN: TakesPlain<typeof from.majorityAtN> = checked(
  */
 export const majorityValue: TakesPlain<typeof from.majorityValue> = checked(
   "majorityValue",
-  from.majorityValue,
+  () => from.majorityValue,
   "predictions[] values:f",
 );
 /**
@@ -1491,7 +1495,7 @@ export const majorityValue: TakesPlain<typeof from.majorityValue> = checked(
  */
 export const groupPassAtK: TakesPlain<typeof from.groupPassAtK> = checked(
   "groupPassAtK",
-  from.groupPassAtK,
+  () => from.groupPassAtK,
   "correct:m options{k groups groupOffsets:i}",
 );
 /**
@@ -1506,7 +1510,7 @@ export const groupPassAtK: TakesPlain<typeof from.groupPassAtK> = checked(
  * @throws SurprisalError ERR_SURPRISAL_OPTION, naming the argument
  * @see Chen et al. 2021, Evaluating Large Language Models Trained on Code, equation 1 (the unbiased estimator)
  */
-export const passAtK: typeof from.passAtK = checked("passAtK", from.passAtK, "samples correct k");
+export const passAtK: typeof from.passAtK = checked("passAtK", () => from.passAtK, "samples correct k");
 /**
  * Compares the probabilities p = exp(logProbs) and q = exp(samplerLogProbs) of the kept tokens: |p − q|, and how p and q
  * correlate. Two engines with the same weights differ in the third digit; more says that weights or kernels differ.
@@ -1518,7 +1522,7 @@ export const passAtK: typeof from.passAtK = checked("passAtK", from.passAtK, "sa
  */
 export const probabilityAgreement: TakesPlain<typeof from.probabilityAgreement> = checked(
   "probabilityAgreement",
-  from.probabilityAgreement,
+  () => from.probabilityAgreement,
   "logProbs:f samplerLogProbs:f options{mask:m shape offsets:i backend arena}",
 );
 /**
@@ -1531,7 +1535,7 @@ export const probabilityAgreement: TakesPlain<typeof from.probabilityAgreement> 
  */
 export const speculativeDecodingMetrics: typeof from.speculativeDecodingMetrics = checked(
   "speculativeDecodingMetrics",
-  from.speculativeDecodingMetrics,
+  () => from.speculativeDecodingMetrics,
   "counts<drafts accepts verifies>",
 );
 /**
@@ -1547,7 +1551,7 @@ export const speculativeDecodingMetrics: typeof from.speculativeDecodingMetrics 
  */
 export const validationMetrics: TakesPlain<typeof from.validationMetrics> = checked(
   "validationMetrics",
-  from.validationMetrics,
+  () => from.validationMetrics,
   "values:f options{predictions groups groupOffsets:i seed draws}",
 );
 /**
@@ -1563,7 +1567,7 @@ export const validationMetrics: TakesPlain<typeof from.validationMetrics> = chec
  */
 export const varianceProxies: TakesPlain<typeof from.varianceProxies> = checked(
   "varianceProxies",
-  from.varianceProxies,
+  () => from.varianceProxies,
   "batch* options{mask:m gradNorm shape offsets:i backend arena}",
 );
 /**
@@ -1574,7 +1578,7 @@ export const varianceProxies: TakesPlain<typeof from.varianceProxies> = checked(
  */
 export const actorCriticLoss: TakesPlain<typeof from.actorCriticLoss> = checked(
   "actorCriticLoss",
-  from.actorCriticLoss,
+  () => from.actorCriticLoss,
   "batch* options{$ dualClip logClamp clip:f clipLow:f clipHigh:f boundsPer ratioCap:f valueCoefficient valueClip}",
   ofEveryPolicyLoss,
 );
@@ -1584,7 +1588,7 @@ export const actorCriticLoss: TakesPlain<typeof from.actorCriticLoss> = checked(
  *
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION or _BUFFER, naming the part and its field
  */
-export const combineLosses: typeof from.combineLosses = checked("combineLosses", from.combineLosses, "parts[]");
+export const combineLosses: typeof from.combineLosses = checked("combineLosses", () => from.combineLosses, "parts[]");
 /**
  * Estimates of the KL of the policy to a reference, per token, and their derivative.
  *
@@ -1598,7 +1602,7 @@ export const combineLosses: typeof from.combineLosses = checked("combineLosses",
  */
 export const klPenalty: TakesPlain<typeof from.klPenalty> = checked(
   "klPenalty",
-  from.klPenalty,
+  () => from.klPenalty,
   "logProbs:f referenceLogProbs:f options?{estimator importance:f mask:m out{values:f gradLogProbs:f} shape offsets:i logClamp valueClamp klClamps{k1{logClamp valueClamp} k2{logClamp valueClamp} k3{logClamp valueClamp} abs{logClamp valueClamp}} preset backend arena}",
 );
 /**
@@ -1617,7 +1621,7 @@ export const klPenalty: TakesPlain<typeof from.klPenalty> = checked(
  */
 export const importanceRatio: TakesPlain<typeof from.importanceRatio> = checked(
   "importanceRatio",
-  from.importanceRatio,
+  () => from.importanceRatio,
   "oldLogProbs:f samplerLogProbs:f options{mode mask:m level outside boundsOf low high maskedRatio logClamp batchNormalize unknownSampler shape offsets:i backend arena}",
 );
 /**
@@ -1630,7 +1634,7 @@ export const importanceRatio: TakesPlain<typeof from.importanceRatio> = checked(
  */
 export const mismatchMetrics: TakesPlain<typeof from.mismatchMetrics> = checked(
   "mismatchMetrics",
-  from.mismatchMetrics,
+  () => from.mismatchMetrics,
   "oldLogProbs:f samplerLogProbs:f options{mask:m shape offsets:i backend arena emptyRows epsilon logClamp figures unknownSampler preset}",
 );
 /**
@@ -1641,7 +1645,7 @@ export const mismatchMetrics: TakesPlain<typeof from.mismatchMetrics> = checked(
  */
 export const finiteMask: TakesPlain<typeof from.finiteMask> = checked(
   "finiteMask",
-  from.finiteMask,
+  () => from.finiteMask,
   "values:f options{drops mask:m shape offsets:i}",
 );
 /**
@@ -1656,7 +1660,7 @@ export const finiteMask: TakesPlain<typeof from.finiteMask> = checked(
  */
 export const offPolicyMask: TakesPlain<typeof from.offPolicyMask> = checked(
   "offPolicyMask",
-  from.offPolicyMask,
+  () => from.offPolicyMask,
   "oldLogProbs:f samplerLogProbs:f options{measure level reduce low high logClamp drops advantages:f advantagesPer mask:m shape offsets:i unknownSampler}",
 );
 /**
@@ -1671,7 +1675,7 @@ export const offPolicyMask: TakesPlain<typeof from.offPolicyMask> = checked(
  */
 export const secondMomentMask: TakesPlain<typeof from.secondMomentMask> = checked(
   "secondMomentMask",
-  from.secondMomentMask,
+  () => from.secondMomentMask,
   "oldLogProbs:f samplerLogProbs:f options{threshold mask:m shape offsets:i}",
 );
 /**
@@ -1684,7 +1688,7 @@ export const secondMomentMask: TakesPlain<typeof from.secondMomentMask> = checke
  */
 export const rolloutCorrection: TakesPlain<typeof from.rolloutCorrection> = checked(
   "rolloutCorrection",
-  from.rolloutCorrection,
+  () => from.rolloutCorrection,
   "oldLogProbs:f samplerLogProbs:f options{mask:m shape offsets:i backend arena emptyRows epsilon logClamp figures unknownSampler weights{level threshold batchNormalize} rejection{options thresholds} preset}",
 );
 /**
@@ -1700,7 +1704,7 @@ export const rolloutCorrection: TakesPlain<typeof from.rolloutCorrection> = chec
  */
 export const rolloutRejectionMask: TakesPlain<typeof from.rolloutRejectionMask> = checked(
   "rolloutRejectionMask",
-  from.rolloutRejectionMask,
+  () => from.rolloutRejectionMask,
   "oldLogProbs:f samplerLogProbs:f options{mask:m shape offsets:i backend arena emptyRows epsilon logClamp figures unknownSampler options thresholds preset}",
 );
 /**
@@ -1716,7 +1720,7 @@ export const rolloutRejectionMask: TakesPlain<typeof from.rolloutRejectionMask> 
  */
 export const rolloutWeights: TakesPlain<typeof from.rolloutWeights> = checked(
   "rolloutWeights",
-  from.rolloutWeights,
+  () => from.rolloutWeights,
   "oldLogProbs:f samplerLogProbs:f options{mask:m shape offsets:i backend arena emptyRows epsilon logClamp figures unknownSampler level threshold batchNormalize preset}",
 );
 /**
@@ -1728,7 +1732,7 @@ export const rolloutWeights: TakesPlain<typeof from.rolloutWeights> = checked(
  */
 export const negativeLogLikelihood: TakesPlain<typeof from.negativeLogLikelihood> = checked(
   "negativeLogLikelihood",
-  from.negativeLogLikelihood,
+  () => from.negativeLogLikelihood,
   "logProbs:f options{mode mask:m emptyRows tokens rows length workers accumulation stepsPerGeneration shape offsets:i backend arena collective}",
 );
 /**
@@ -1743,7 +1747,7 @@ export const negativeLogLikelihood: TakesPlain<typeof from.negativeLogLikelihood
  */
 export const trustRegionMask: TakesPlain<typeof from.trustRegionMask> = checked(
   "trustRegionMask",
-  from.trustRegionMask,
+  () => from.trustRegionMask,
   "logProbs:f oldLogProbs:f options{advantages:f advantagesPer mask:m shape offsets:i measure low:f high:f sides}",
 );
 /**
@@ -1761,7 +1765,7 @@ export const trustRegionMask: TakesPlain<typeof from.trustRegionMask> = checked(
  */
 export const bypassLoss: TakesPlain<typeof from.bypassLoss> = checked(
   "bypassLoss",
-  from.bypassLoss,
+  () => from.bypassLoss,
   "batch* options{$ correction{weights{level threshold batchNormalize} rejection{options thresholds} emptyRows epsilon logClamp figures} preset correctionConventions{emptyRows epsilon logClamp figures} dualClip logClamp clip:f clipLow:f clipHigh:f boundsPer ratioCap:f objective}",
   ofEveryPolicyLoss,
 );
@@ -1775,7 +1779,7 @@ export const bypassLoss: TakesPlain<typeof from.bypassLoss> = checked(
  */
 export const cispoLoss: TakesPlain<typeof from.cispoLoss> = checked(
   "cispoLoss",
-  from.cispoLoss,
+  () => from.cispoLoss,
   "batch* options{$ clipHigh:f clipLow:f logClamp boundsPer ratioLevel preset}",
   ofEveryPolicyLoss,
 );
@@ -1791,7 +1795,7 @@ export const cispoLoss: TakesPlain<typeof from.cispoLoss> = checked(
  */
 export const clipCovLoss: TakesPlain<typeof from.clipCovLoss> = checked(
   "clipCovLoss",
-  from.clipCovLoss,
+  () => from.clipCovLoss,
   "batch* options{$ clip:f clipLow:f clipHigh:f boundsPer preset share between seed permutation:i}",
   ofEveryPolicyLoss,
 );
@@ -1808,7 +1812,7 @@ export const clipCovLoss: TakesPlain<typeof from.clipCovLoss> = checked(
  */
 export const cpgdLoss: TakesPlain<typeof from.cpgdLoss> = checked(
   "cpgdLoss",
-  from.cpgdLoss,
+  () => from.cpgdLoss,
   "batch* options{$ clip:f clipLow:f clipHigh:f boundsPer preset}",
   ofEveryPolicyLoss,
 );
@@ -1824,7 +1828,7 @@ export const cpgdLoss: TakesPlain<typeof from.cpgdLoss> = checked(
  */
 export const dppoLoss: TakesPlain<typeof from.dppoLoss> = checked(
   "dppoLoss",
-  from.dppoLoss,
+  () => from.dppoLoss,
   "batch* options{$ measure low:f high:f proximity surrogate ratioCap logClamp sides preset}",
   ofEveryPolicyLoss,
 );
@@ -1838,7 +1842,7 @@ export const dppoLoss: TakesPlain<typeof from.dppoLoss> = checked(
  */
 export const droLoss: TakesPlain<typeof from.droLoss> = checked(
   "droLoss",
-  from.droLoss,
+  () => from.droLoss,
   "batch* options{$ beta preset}",
   ofEveryPolicyLoss,
 );
@@ -1857,7 +1861,7 @@ export const droLoss: TakesPlain<typeof from.droLoss> = checked(
  */
 export const gmpoLoss: TakesPlain<typeof from.gmpoLoss> = checked(
   "gmpoLoss",
-  from.gmpoLoss,
+  () => from.gmpoLoss,
   "batch* options{$ countEpsilon clip:f clipLow:f clipHigh:f boundsPer preset}",
   ofEveryPolicyLoss,
 );
@@ -1874,7 +1878,7 @@ export const gmpoLoss: TakesPlain<typeof from.gmpoLoss> = checked(
  */
 export const gspoLoss: TakesPlain<typeof from.gspoLoss> = checked(
   "gspoLoss",
-  from.gspoLoss,
+  () => from.gspoLoss,
   "batch* options{$ maxLogRatio clip:f clipLow:f clipHigh:f boundsPer ratioCap:f ratioTo preset}",
   ofEveryPolicyLoss,
 );
@@ -1888,7 +1892,7 @@ export const gspoLoss: TakesPlain<typeof from.gspoLoss> = checked(
  */
 export const gspoTokenLoss: TakesPlain<typeof from.gspoTokenLoss> = checked(
   "gspoTokenLoss",
-  from.gspoTokenLoss,
+  () => from.gspoTokenLoss,
   "batch* options{$ maxLogRatio clip:f clipLow:f clipHigh:f boundsPer ratioCap:f preset}",
   ofEveryPolicyLoss,
 );
@@ -1906,7 +1910,7 @@ export const gspoTokenLoss: TakesPlain<typeof from.gspoTokenLoss> = checked(
  */
 export const klCovLoss: TakesPlain<typeof from.klCovLoss> = checked(
   "klCovLoss",
-  from.klCovLoss,
+  () => from.klCovLoss,
   "batch* options?{$ share coefficient preset}",
   ofEveryPolicyLoss,
 );
@@ -1923,7 +1927,7 @@ export const klCovLoss: TakesPlain<typeof from.klCovLoss> = checked(
  */
 export const luspoLoss: TakesPlain<typeof from.luspoLoss> = checked(
   "luspoLoss",
-  from.luspoLoss,
+  () => from.luspoLoss,
   "batch* options{$ maxLogRatio clip:f clipLow:f clipHigh:f boundsPer ratioCap:f ratioTo preset}",
   ofEveryPolicyLoss,
 );
@@ -1938,7 +1942,7 @@ export const luspoLoss: TakesPlain<typeof from.luspoLoss> = checked(
  */
 export const optimalValueLoss: TakesPlain<typeof from.optimalValueLoss> = checked(
   "optimalValueLoss",
-  from.optimalValueLoss,
+  () => from.optimalValueLoss,
   "batch* options{$ beta}",
   ofEveryPolicyLoss,
 );
@@ -1956,7 +1960,7 @@ export const optimalValueLoss: TakesPlain<typeof from.optimalValueLoss> = checke
  */
 export const ppoLoss: TakesPlain<typeof from.ppoLoss> = checked(
   "ppoLoss",
-  from.ppoLoss,
+  () => from.ppoLoss,
   "batch* options{$ dualClip logClamp clip:f clipLow:f clipHigh:f boundsPer ratioCap:f preset}",
   ofEveryPolicyLoss,
 );
@@ -1971,7 +1975,7 @@ export const ppoLoss: TakesPlain<typeof from.ppoLoss> = checked(
  */
 export const reinforceLoss: TakesPlain<typeof from.reinforceLoss> = checked(
   "reinforceLoss",
-  from.reinforceLoss,
+  () => from.reinforceLoss,
   "batch* options?{$ preset}",
   ofEveryPolicyLoss,
 );
@@ -1988,7 +1992,7 @@ export const reinforceLoss: TakesPlain<typeof from.reinforceLoss> = checked(
  */
 export const rlooLoss: TakesPlain<typeof from.rlooLoss> = checked(
   "rlooLoss",
-  from.rlooLoss,
+  () => from.rlooLoss,
   "batch* options{$ clip:f clipLow:f clipHigh:f boundsPer preset}",
   ofEveryPolicyLoss,
 );
@@ -2002,7 +2006,7 @@ export const rlooLoss: TakesPlain<typeof from.rlooLoss> = checked(
  */
 export const sapoLoss: TakesPlain<typeof from.sapoLoss> = checked(
   "sapoLoss",
-  from.sapoLoss,
+  () => from.sapoLoss,
   "batch* options?{$ temperaturePositive temperatureNegative logClamp ratioLevel preset}",
   ofEveryPolicyLoss,
 );
@@ -2019,7 +2023,7 @@ export const sapoLoss: TakesPlain<typeof from.sapoLoss> = checked(
  */
 export const vespoLoss: TakesPlain<typeof from.vespoLoss> = checked(
   "vespoLoss",
-  from.vespoLoss,
+  () => from.vespoLoss,
   "batch* options?{$ shapePositive ratePositive shapeNegative rateNegative rolloutWeightsOver preset}",
   ofEveryPolicyLoss,
 );
@@ -2044,7 +2048,7 @@ export const policyLoss: {
   ): Beside<PolicyLossResultOf<Name>>;
 } & typeof from.policyLoss = checked(
   "policyLoss",
-  from.policyLoss,
+  () => from.policyLoss,
   {
     ppo: "name batch* options{$ dualClip logClamp clip:f clipLow:f clipHigh:f boundsPer ratioCap:f preset}",
     gspo: "name batch* options{$ maxLogRatio clip:f clipLow:f clipHigh:f boundsPer ratioCap:f ratioTo preset}",
@@ -2114,7 +2118,7 @@ export const policyLossFromLogits: {
   ): Beside<PolicyLossFromLogitsResult<Name, Float32Array>>;
 } & typeof from.policyLossFromLogits = checked(
   "policyLossFromLogits",
-  from.policyLossFromLogits,
+  () => from.policyLossFromLogits,
   {
     ppo: "name logits targets:t batch* options{$ dualClip logClamp clip:f clipLow:f clipHigh:f boundsPer ratioCap:f preset}",
     gspo: "name logits targets:t batch* options{$ maxLogRatio clip:f clipLow:f clipHigh:f boundsPer ratioCap:f ratioTo preset}",
@@ -2175,7 +2179,7 @@ export const policyLossFromLogitsAsync: {
   ): Beside<Promise<PolicyLossFromLogitsResult<Name, Float32Array>>>;
 } & typeof from.policyLossFromLogitsAsync = checkedAsync(
   "policyLossFromLogitsAsync",
-  from.policyLossFromLogitsAsync,
+  () => from.policyLossFromLogitsAsync,
   {
     ppo: "name logits targets:t batch* options{$ dualClip logClamp clip:f clipLow:f clipHigh:f boundsPer ratioCap:f preset}",
     gspo: "name logits targets:t batch* options{$ maxLogRatio clip:f clipLow:f clipHigh:f boundsPer ratioCap:f ratioTo preset}",
@@ -2229,7 +2233,7 @@ export const policyLossFromLogitsAsync: {
  */
 export const sequencePolicyObjective: OverloadsTakePlain<typeof from.sequencePolicyObjective> = checked(
   "sequencePolicyObjective",
-  from.sequencePolicyObjective,
+  () => from.sequencePolicyObjective,
   "logProbs:c oldLogProbs:c rewards:f options{shape offsets:i groups groupOffsets:i clip:f clipLow:f clipHigh:f boundsPer backend arena collective epsilon mask:m maxLogRatio emptySequence}",
 );
 /**
@@ -2249,7 +2253,7 @@ export const sequencePolicyObjective: OverloadsTakePlain<typeof from.sequencePol
  */
 export const klShapedReward: TakesPlain<typeof from.klShapedReward> = checked(
   "klShapedReward",
-  from.klShapedReward,
+  () => from.klShapedReward,
   "rewards:f kl:f options{klCoefficient rewardLevel rewardClip mask:m out{tokenRewards:f} over negativeCoefficient shape offsets:i preset backend arena}",
 );
 /**
@@ -2264,7 +2268,7 @@ export const klShapedReward: TakesPlain<typeof from.klShapedReward> = checked(
  */
 export const lengthSharePenalty: TakesPlain<typeof from.lengthSharePenalty> = checked(
   "lengthSharePenalty",
-  from.lengthSharePenalty,
+  () => from.lengthSharePenalty,
   "rewards:f options{lengths groups groupOffsets:i}",
 );
 /**
@@ -2281,7 +2285,7 @@ export const lengthSharePenalty: TakesPlain<typeof from.lengthSharePenalty> = ch
  */
 export const overlongPenalty: TakesPlain<typeof from.overlongPenalty> = checked(
   "overlongPenalty",
-  from.overlongPenalty,
+  () => from.overlongPenalty,
   "rewards:f lengths:t options{maxLength buffer factor beyond preset}",
 );
 /**
@@ -2297,7 +2301,7 @@ export const overlongPenalty: TakesPlain<typeof from.overlongPenalty> = checked(
  */
 export const repetitionPenalty: TakesPlain<typeof from.repetitionPenalty> = checked(
   "repetitionPenalty",
-  from.repetitionPenalty,
+  () => from.repetitionPenalty,
   "rewards:f tokens:t options{ngram maxPenalty mask:m shape offsets:i backend arena}",
 );
 /**
@@ -2313,7 +2317,7 @@ export const repetitionPenalty: TakesPlain<typeof from.repetitionPenalty> = chec
  */
 export const stopProperlyPenalty: TakesPlain<typeof from.stopProperlyPenalty> = checked(
   "stopProperlyPenalty",
-  from.stopProperlyPenalty,
+  () => from.stopProperlyPenalty,
   "rewards:f truncated:m options{coefficient}",
 );
 /**
@@ -2325,7 +2329,7 @@ export const stopProperlyPenalty: TakesPlain<typeof from.stopProperlyPenalty> = 
  */
 export const groupFilter: TakesPlain<typeof from.groupFilter> = checked(
   "groupFilter",
-  from.groupFilter,
+  () => from.groupFilter,
   "values:f options{live:m tolerance range meanInside groups groupOffsets:i}",
 );
 /**
@@ -2338,7 +2342,7 @@ export const groupFilter: TakesPlain<typeof from.groupFilter> = checked(
  */
 export const lambdaOfLength: TakesPlain<typeof from.lambdaOfLength> = checked(
   "lambdaOfLength",
-  from.lambdaOfLength,
+  () => from.lambdaOfLength,
   "lengths:f options{alpha share}",
 );
 /**
@@ -2355,7 +2359,7 @@ export const lambdaOfLength: TakesPlain<typeof from.lambdaOfLength> = checked(
  */
 export const normalizeLevels: TakesPlain<typeof from.normalizeLevels> = checked(
   "normalizeLevels",
-  from.normalizeLevels,
+  () => from.normalizeLevels,
   "values:f options{center leaveOneOut scale about ddof epsilon zeroSmall mask:m shape offsets:i groups groupOffsets:i backend arena}",
 );
 /**
@@ -2374,7 +2378,7 @@ export const normalizeLevels: TakesPlain<typeof from.normalizeLevels> = checked(
  */
 export const proximalLogProbs: TakesPlain<typeof from.proximalLogProbs> = checked(
   "proximalLogProbs",
-  from.proximalLogProbs,
+  () => from.proximalLogProbs,
   "logProbs:f samplerLogProbs:f options{versions:i currentVersion method}",
 );
 /**
@@ -2384,7 +2388,7 @@ export const proximalLogProbs: TakesPlain<typeof from.proximalLogProbs> = checke
  */
 export const entropyCoefficient: typeof from.entropyCoefficient = checked(
   "entropyCoefficient",
-  from.entropyCoefficient,
+  () => from.entropyCoefficient,
   "coefficient",
 );
 /**
@@ -2395,7 +2399,7 @@ export const entropyCoefficient: typeof from.entropyCoefficient = checked(
  */
 export const appliedEntropyCoefficient: typeof from.appliedEntropyCoefficient = checked(
   "appliedEntropyCoefficient",
-  from.appliedEntropyCoefficient,
+  () => from.appliedEntropyCoefficient,
   "state<coefficient lastEntropy> options?{target step min max}",
 );
 /**
@@ -2409,7 +2413,7 @@ export const appliedEntropyCoefficient: typeof from.appliedEntropyCoefficient = 
  */
 export const updateEntropyCoefficient: typeof from.updateEntropyCoefficient = checked(
   "updateEntropyCoefficient",
-  from.updateEntropyCoefficient,
+  () => from.updateEntropyCoefficient,
   "state<coefficient lastEntropy> entropy options?{target step min max}",
 );
 /**
@@ -2417,7 +2421,7 @@ export const updateEntropyCoefficient: typeof from.updateEntropyCoefficient = ch
  *
  * @throws SurprisalError ERR_SURPRISAL_OPTION unless it is finite and >= 0
  */
-export const klController: typeof from.klController = checked("klController", from.klController, "coefficient");
+export const klController: typeof from.klController = checked("klController", () => from.klController, "coefficient");
 /**
  * The controller after one measurement.
  *
@@ -2431,7 +2435,7 @@ export const klController: typeof from.klController = checked("klController", fr
  */
 export const updateKlController: typeof from.updateKlController = checked(
   "updateKlController",
-  from.updateKlController,
+  () => from.updateKlController,
   "state<coefficient> measured<kl steps> options{target horizon errorLimit}",
 );
 /**
@@ -2447,7 +2451,7 @@ export const updateKlController: typeof from.updateKlController = checked(
  */
 export const updateRoleBaselines: TakesPlain<typeof from.updateRoleBaselines> = checked(
   "updateRoleBaselines",
-  from.updateRoleBaselines,
+  () => from.updateRoleBaselines,
   "state<baselines> rewards:f roles options?{decay}",
 );
 /**
@@ -2457,7 +2461,7 @@ export const updateRoleBaselines: TakesPlain<typeof from.updateRoleBaselines> = 
  */
 export const mergeRunningMoments: typeof from.mergeRunningMoments = checked(
   "mergeRunningMoments",
-  from.mergeRunningMoments,
+  () => from.mergeRunningMoments,
   "a<count mean m2> b<count mean m2>",
 );
 /**
@@ -2471,13 +2475,13 @@ export const mergeRunningMoments: typeof from.mergeRunningMoments = checked(
  */
 export const updateRunningMoments: TakesPlain<typeof from.updateRunningMoments> = checked(
   "updateRunningMoments",
-  from.updateRunningMoments,
+  () => from.updateRunningMoments,
   "moments<count mean m2> values:f options?{collective}",
 );
 /** Mean, population variance and sample std of what was seen. */
 export const momentStatistics: typeof from.momentStatistics = checked(
   "momentStatistics",
-  from.momentStatistics,
+  () => from.momentStatistics,
   "moments<count mean m2>",
 );
 /**
@@ -2488,7 +2492,7 @@ export const momentStatistics: typeof from.momentStatistics = checked(
  */
 export const scaleByMoments: TakesPlain<typeof from.scaleByMoments> = checked(
   "scaleByMoments",
-  from.scaleByMoments,
+  () => from.scaleByMoments,
   "values:f moments<count mean m2> options?{subtractMean backend arena}",
 );
 /**
@@ -2507,7 +2511,7 @@ export const scaleByMoments: TakesPlain<typeof from.scaleByMoments> = checked(
  */
 export const advantagePipeline: TakesPlain<typeof from.advantagePipeline> = checked(
   "advantagePipeline",
-  from.advantagePipeline,
+  () => from.advantagePipeline,
   "batches[*] options{shapeGroups runningMoments subtractRunningMean rewardClip groupScale klCoefficient epsilon normalized scale varianceFloor maskMode transformMasked undiscounted neverWhitened whitenEpsilon clipFractionOver arena gamma lambda weighting estimator whiten advantageClip groups groupOffsets:i preset backend collective}",
 );
 /**
@@ -2533,7 +2537,7 @@ export const computeAdvantages: {
     batch: PlainArgument<AdvantageBatch<Name>>,
     ...options: PlainArguments<OptionsArgument<Name>>
   ): Beside<AdvantageResult<Name>>;
-} & typeof from.computeAdvantages = checked("computeAdvantages", from.computeAdvantages, {
+} & typeof from.computeAdvantages = checked("computeAdvantages", () => from.computeAdvantages, {
   ppo: "name batch* options{gamma lambda klCoefficient klEstimator whitenRewards missingEndPenalty endToken scoreAt maskMode varianceEpsilon preset backend arena collective}",
   rloo: "name batch* options?{singleton nan scoreOver backend arena collective preset}",
   cpgd: "name batch* options?{weighting epsilon nan clip backend arena collective}",
@@ -2586,7 +2590,7 @@ export const computeAdvantages: {
  */
 export const cpgdAdvantage: TakesPlain<typeof from.cpgdAdvantage> = checked(
   "cpgdAdvantage",
-  from.cpgdAdvantage,
+  () => from.cpgdAdvantage,
   "batch* options?{weighting epsilon nan clip backend arena collective}",
 );
 /**
@@ -2604,7 +2608,7 @@ export const cpgdAdvantage: TakesPlain<typeof from.cpgdAdvantage> = checked(
  */
 export const edgeGrpoAdvantage: TakesPlain<typeof from.edgeGrpoAdvantage> = checked(
   "edgeGrpoAdvantage",
-  from.edgeGrpoAdvantage,
+  () => from.edgeGrpoAdvantage,
   "batch* options?{weightMode beta zClip varianceFloor grpoAdvantage{center scale ddof epsilon varianceFloor singleton nan} scoreOver lambdaMin lambdaMax epsilon emptyRows nonFinite singletonWeight zeroEntropy preset backend arena collective}",
 );
 /**
@@ -2624,7 +2628,7 @@ export const edgeGrpoAdvantage: TakesPlain<typeof from.edgeGrpoAdvantage> = chec
  */
 export const egpoAdvantage: TakesPlain<typeof from.egpoAdvantage> = checked(
   "egpoAdvantage",
-  from.egpoAdvantage,
+  () => from.egpoAdvantage,
   "batch* options?{negativeWeightMode metricsDdof grpoAdvantage{center scale ddof epsilon varianceFloor singleton nan} scoreOver lambdaMin lambdaMax epsilon emptyRows nonFinite singletonWeight zeroEntropy mode thinkStart{ids:i} thinkEnd{ids:i} unclosedThinking maskedTags preset backend arena collective}",
 );
 /**
@@ -2647,7 +2651,7 @@ export const egpoAdvantage: TakesPlain<typeof from.egpoAdvantage> = checked(
  */
 export const empgAdvantage: OverloadsTakePlain<typeof from.empgAdvantage> = checked(
   "empgAdvantage",
-  from.empgAdvantage,
+  () => from.empgAdvantage,
   "batch* options{stream grpoAdvantage{center scale ddof epsilon varianceFloor singleton nan} out{advantages:f} overlapping includeEnd unterminated startsOpen epsilon nonFinite k kFuture zeta scope start{ids:i} end{ids:i} head{ids:i} preset backend arena collective capacity}",
 );
 /**
@@ -2660,7 +2664,7 @@ export const empgAdvantage: OverloadsTakePlain<typeof from.empgAdvantage> = chec
  */
 export const gaeAdvantage: TakesPlain<typeof from.gaeAdvantage> = checked(
   "gaeAdvantage",
-  from.gaeAdvantage,
+  () => from.gaeAdvantage,
   "batch* options{gamma lambda:f maskMode transformMasked whitening{ddof varianceEpsilon varianceFloor epsilon keepMean} preset backend arena collective}",
 );
 /**
@@ -2673,7 +2677,7 @@ export const gaeAdvantage: TakesPlain<typeof from.gaeAdvantage> = checked(
  */
 export const gpgAdvantage: TakesPlain<typeof from.gpgAdvantage> = checked(
   "gpgAdvantage",
-  from.gpgAdvantage,
+  () => from.gpgAdvantage,
   "batch* options?{normalizer singleton nan scoreOver backend arena collective preset}",
 );
 /**
@@ -2692,7 +2696,7 @@ export const gpgAdvantage: TakesPlain<typeof from.gpgAdvantage> = checked(
  */
 export const grpoAdvantage: TakesPlain<typeof from.grpoAdvantage> = checked(
   "grpoAdvantage",
-  from.grpoAdvantage,
+  () => from.grpoAdvantage,
   "batch* options?{center scale ddof epsilon varianceFloor singleton nan scoreOver backend arena collective preset}",
 );
 /**
@@ -2710,7 +2714,7 @@ export const grpoAdvantage: TakesPlain<typeof from.grpoAdvantage> = checked(
  */
 export const iwOpdAdvantage: TakesPlain<typeof from.iwOpdAdvantage> = checked(
   "iwOpdAdvantage",
-  from.iwOpdAdvantage,
+  () => from.iwOpdAdvantage,
   "batch* options{gamma epsilon backend arena}",
 );
 /**
@@ -2730,7 +2734,7 @@ export const iwOpdAdvantage: TakesPlain<typeof from.iwOpdAdvantage> = checked(
  */
 export const maxentAdvantage: TakesPlain<typeof from.maxentAdvantage> = checked(
   "maxentAdvantage",
-  from.maxentAdvantage,
+  () => from.maxentAdvantage,
   "batch* options?{tau beta mode temperature distribution{temperature floor} lengthNormalize uniformFallback scoreOver backend arena collective}",
 );
 /**
@@ -2748,7 +2752,7 @@ export const maxentAdvantage: TakesPlain<typeof from.maxentAdvantage> = checked(
  */
 export const miniLlmAdvantage: TakesPlain<typeof from.miniLlmAdvantage> = checked(
   "miniLlmAdvantage",
-  from.miniLlmAdvantage,
+  () => from.miniLlmAdvantage,
   "batch* options{gamma lengthNormalization maskMode maskedWeight preset backend arena}",
 );
 /**
@@ -2770,7 +2774,7 @@ export const miniLlmAdvantage: TakesPlain<typeof from.miniLlmAdvantage> = checke
  */
 export const multiRewardAdvantage: TakesPlain<typeof from.multiRewardAdvantage> = checked(
   "multiRewardAdvantage",
-  from.multiRewardAdvantage,
+  () => from.multiRewardAdvantage,
   "batch* options?{weights aggregation scale epsilon functionConventions{center scale singleton} normalizeOver finalEpsilon preset backend arena collective}",
 );
 /**
@@ -2785,7 +2789,7 @@ export const multiRewardAdvantage: TakesPlain<typeof from.multiRewardAdvantage> 
  */
 export const opoAdvantage: TakesPlain<typeof from.opoAdvantage> = checked(
   "opoAdvantage",
-  from.opoAdvantage,
+  () => from.opoAdvantage,
   "batch* options?{singleton nan scoreOver backend arena collective preset}",
 );
 /**
@@ -2800,7 +2804,7 @@ export const opoAdvantage: TakesPlain<typeof from.opoAdvantage> = checked(
  */
 export const optimalTokenBaselineAdvantage: TakesPlain<typeof from.optimalTokenBaselineAdvantage> = checked(
   "optimalTokenBaselineAdvantage",
-  from.optimalTokenBaselineAdvantage,
+  () => from.optimalTokenBaselineAdvantage,
   "batch* options?{columns zeroTail epsilon preset backend arena collective}",
 );
 /**
@@ -2818,7 +2822,7 @@ export const optimalTokenBaselineAdvantage: TakesPlain<typeof from.optimalTokenB
  */
 export const optimalValueAdvantage: TakesPlain<typeof from.optimalValueAdvantage> = checked(
   "optimalValueAdvantage",
-  from.optimalValueAdvantage,
+  () => from.optimalValueAdvantage,
   "batch* options{beta backend arena collective}",
 );
 /**
@@ -2832,7 +2836,7 @@ export const optimalValueAdvantage: TakesPlain<typeof from.optimalValueAdvantage
  */
 export const passAtKAdvantage: TakesPlain<typeof from.passAtKAdvantage> = checked(
   "passAtKAdvantage",
-  from.passAtKAdvantage,
+  () => from.passAtKAdvantage,
   "batch* options?{scale epsilon nan scoreOver backend arena collective preset}",
 );
 /**
@@ -2851,7 +2855,7 @@ export const passAtKAdvantage: TakesPlain<typeof from.passAtKAdvantage> = checke
  */
 export const ppoAdvantage: TakesPlain<typeof from.ppoAdvantage> = checked(
   "ppoAdvantage",
-  from.ppoAdvantage,
+  () => from.ppoAdvantage,
   "batch* options{gamma lambda klCoefficient klEstimator whitenRewards missingEndPenalty endToken scoreAt maskMode varianceEpsilon preset backend arena collective}",
 );
 /**
@@ -2869,7 +2873,7 @@ export const ppoAdvantage: TakesPlain<typeof from.ppoAdvantage> = checked(
  */
 export const puffAdvantage: TakesPlain<typeof from.puffAdvantage> = checked(
   "puffAdvantage",
-  from.puffAdvantage,
+  () => from.puffAdvantage,
   "batch* options{gamma lambda rhoClip cClip delta backend arena}",
 );
 /**
@@ -2884,7 +2888,7 @@ export const puffAdvantage: TakesPlain<typeof from.puffAdvantage> = checked(
  */
 export const reinforcePlusPlusAdvantage: TakesPlain<typeof from.reinforcePlusPlusAdvantage> = checked(
   "reinforcePlusPlusAdvantage",
-  from.reinforcePlusPlusAdvantage,
+  () => from.reinforcePlusPlusAdvantage,
   "batch* options?{gamma maskMode transformMasked whitening{ddof varianceEpsilon varianceFloor epsilon keepMean} preset backend arena collective}",
 );
 /**
@@ -2900,7 +2904,7 @@ export const reinforcePlusPlusAdvantage: TakesPlain<typeof from.reinforcePlusPlu
  */
 export const reinforcePlusPlusBaselineAdvantage: TakesPlain<typeof from.reinforcePlusPlusBaselineAdvantage> = checked(
   "reinforcePlusPlusBaselineAdvantage",
-  from.reinforcePlusPlusBaselineAdvantage,
+  () => from.reinforcePlusPlusBaselineAdvantage,
   "batch* options?{whitening{ddof varianceEpsilon varianceFloor epsilon keepMean} singleton nan scoreOver backend arena collective preset}",
 );
 /**
@@ -2915,7 +2919,7 @@ export const reinforcePlusPlusBaselineAdvantage: TakesPlain<typeof from.reinforc
  */
 export const remaxAdvantage: TakesPlain<typeof from.remaxAdvantage> = checked(
   "remaxAdvantage",
-  from.remaxAdvantage,
+  () => from.remaxAdvantage,
   "batch* options?{backend arena}",
 );
 /**
@@ -2930,7 +2934,7 @@ export const remaxAdvantage: TakesPlain<typeof from.remaxAdvantage> = checked(
  */
 export const rlooAdvantage: TakesPlain<typeof from.rlooAdvantage> = checked(
   "rlooAdvantage",
-  from.rlooAdvantage,
+  () => from.rlooAdvantage,
   "batch* options?{singleton nan scoreOver backend arena collective preset}",
 );
 /**
@@ -2950,7 +2954,7 @@ export const rlooAdvantage: TakesPlain<typeof from.rlooAdvantage> = checked(
  */
 export const rlooWithKlAdvantage: TakesPlain<typeof from.rlooWithKlAdvantage> = checked(
   "rlooWithKlAdvantage",
-  from.rlooWithKlAdvantage,
+  () => from.rlooWithKlAdvantage,
   "batch* options?{weights rewardClip beta normalize epsilon preset backend arena collective}",
 );
 /**
@@ -2965,7 +2969,7 @@ export const rlooWithKlAdvantage: TakesPlain<typeof from.rlooWithKlAdvantage> = 
  */
 export const turnGaeAdvantage: TakesPlain<typeof from.turnGaeAdvantage> = checked(
   "turnGaeAdvantage",
-  from.turnGaeAdvantage,
+  () => from.turnGaeAdvantage,
   "batch* options{gamma lambda:f transformMasked backend arena}",
 );
 /**
@@ -2978,7 +2982,7 @@ export const turnGaeAdvantage: TakesPlain<typeof from.turnGaeAdvantage> = checke
  */
 export const turnReturnsAdvantage: TakesPlain<typeof from.turnReturnsAdvantage> = checked(
   "turnReturnsAdvantage",
-  from.turnReturnsAdvantage,
+  () => from.turnReturnsAdvantage,
   "batch* options?{gamma reward backend arena}",
 );
 /**
@@ -2992,7 +2996,7 @@ export const turnReturnsAdvantage: TakesPlain<typeof from.turnReturnsAdvantage> 
  */
 export const resamplingWeights: TakesPlain<typeof from.resamplingWeights> = checked(
   "resamplingWeights",
-  from.resamplingWeights,
+  () => from.resamplingWeights,
   "batch* options?{method power floor scoreOver backend arena collective}",
 );
 /**
@@ -3030,7 +3034,7 @@ export const clippedObjective: {
   ): Beside<ClippedObjectiveResult<Output>>;
 } & typeof from.clippedObjective = checked(
   "clippedObjective",
-  from.clippedObjective,
+  () => from.clippedObjective,
   "logProbs:f oldLogProbs:f advantages:f options{stream clipLow:f clipHigh:f dualClip ratioCap:f boundsPer logClamp maxLogRatio rowWeights:f advantagesPer outputs out{gradLogProbs:f ratios:f losses:f clipped:m} level reduce mask:m shape offsets:i groups groupOffsets:i backend arena collective}",
 );
 /**
@@ -3051,7 +3055,7 @@ export const clippedObjectiveAsync: {
   ): Beside<Promise<ClippedObjectiveResult<Output>>>;
 } & typeof from.clippedObjectiveAsync = checkedAsync(
   "clippedObjectiveAsync",
-  from.clippedObjectiveAsync,
+  () => from.clippedObjectiveAsync,
   "logProbs:f oldLogProbs:f advantages:f options{reduce shape offsets:i groupOffsets:i advantagesPer backend arena out{gradLogProbs:f ratios:f losses:f clipped:m} boundsPer mask:m groups outputs logClamp level dualClip clipLow:f clipHigh:f ratioCap:f maxLogRatio rowWeights:f signal}",
 );
 /**
@@ -3070,7 +3074,7 @@ export const clippedObjectiveAsync: {
  */
 export const klEstimates: OverloadsTakePlain<typeof from.klEstimates> = checked(
   "klEstimates",
-  from.klEstimates,
+  () => from.klEstimates,
   "logProbs:f referenceLogProbs:f options{stream mask:m out{values:f gradLogProbs:f} shape offsets:i backend arena logClamp valueClamp kind gradientKind}",
 );
 /**
@@ -3095,7 +3099,7 @@ export const rowLoss: {
   ): Beside<LossResult<Output>>;
 } & typeof from.rowLoss = checked(
   "rowLoss",
-  from.rowLoss,
+  () => from.rowLoss,
   "options{shape offsets:i advantagesPer backend arena out{losses:f ratios:f klValues:f clipped:m gradLogProbs:f} stream boundsPer mask:m outputs oldLogProbs:f advantages:f logClamp form countEpsilon factors:f termMask:m clipLow:f clipHigh:f ratioCap:f maxLogRatio rowWeights:f factorsPer logProbs:f kl{stream referenceLogProbs:f kind gradientKind timesRatio coefficient rowWeights:f logClamp valueClamp} shapePositive ratePositive shapeNegative rateNegative reduce dualClip oldLogProbsPer coefficient}",
 );
 /** `rowLoss` off the event loop. The arrays must not be touched until it resolves. */
@@ -3108,7 +3112,7 @@ export const rowLossAsync: {
   ): Beside<Promise<LossResult<Output>>>;
 } & typeof from.rowLossAsync = checkedAsync(
   "rowLossAsync",
-  from.rowLossAsync,
+  () => from.rowLossAsync,
   "options{logProbs:f outputs out{losses:f ratios:f klValues:f clipped:m gradLogProbs:f} advantages:f advantagesPer factors:f factorsPer rowWeights:f mask:m termMask:m kl{referenceLogProbs:f kind gradientKind timesRatio coefficient rowWeights:f logClamp valueClamp} shape offsets:i backend arena clipLow:f clipHigh:f ratioCap:f boundsPer logClamp maxLogRatio form countEpsilon oldLogProbs:f signal shapePositive ratePositive shapeNegative rateNegative dualClip reduce oldLogProbsPer coefficient}",
 );
 /**
@@ -3133,7 +3137,7 @@ export const tokenLoss: {
   ): Beside<LossResult<Output>>;
 } & typeof from.tokenLoss = checked(
   "tokenLoss",
-  from.tokenLoss,
+  () => from.tokenLoss,
   "options{shape offsets:i advantagesPer backend arena out{losses:f ratios:f klValues:f clipped:m gradLogProbs:f} stream boundsPer mask:m outputs oldLogProbs:f advantages:f logClamp form factors:f termMask:m dualClip clipLow:f clipHigh:f ratioCap:f maxLogRatio rowWeights:f factorsPer logProbs:f kl{stream referenceLogProbs:f kind gradientKind timesRatio coefficient rowWeights:f logClamp valueClamp} temperaturePositive temperatureNegative coefficient marks:m}",
 );
 /** `tokenLoss` off the event loop. The arrays must not be touched until it resolves. */
@@ -3146,7 +3150,7 @@ export const tokenLossAsync: {
   ): Beside<Promise<LossResult<Output>>>;
 } & typeof from.tokenLossAsync = checkedAsync(
   "tokenLossAsync",
-  from.tokenLossAsync,
+  () => from.tokenLossAsync,
   "options{logProbs:f outputs out{losses:f ratios:f klValues:f clipped:m gradLogProbs:f} advantages:f advantagesPer factors:f factorsPer rowWeights:f mask:m termMask:m kl{referenceLogProbs:f kind gradientKind timesRatio coefficient rowWeights:f logClamp valueClamp} shape offsets:i backend arena clipLow:f clipHigh:f ratioCap:f boundsPer logClamp maxLogRatio form dualClip oldLogProbs:f signal temperaturePositive temperatureNegative coefficient marks:m}",
 );
 /**
@@ -3184,7 +3188,7 @@ export const tokenLossFromLogits: {
   ): Beside<TokenLossFromLogitsResult<Output, Float32Array>>;
 } & typeof from.tokenLossFromLogits = checked(
   "tokenLossFromLogits",
-  from.tokenLossFromLogits,
+  () => from.tokenLossFromLogits,
   "logits:l targets:t options{advantages:f advantagesPer factors:f factorsPer rowWeights:f mask:m termMask:m kl{referenceLogProbs:f kind gradientKind timesRatio coefficient rowWeights:f logClamp valueClamp} shape offsets:i backend arena clipLow:f clipHigh:f ratioCap:f boundsPer logClamp maxLogRatio form dualClip oldLogProbs:f vocab out temperature scale softcap dtype stride entropy{coefficient rowWeights:f mask:m} outputs temperaturePositive temperatureNegative coefficient marks:m}",
 );
 /**
@@ -3208,7 +3212,7 @@ export const tokenLossFromLogitsAsync: {
   ): Beside<Promise<TokenLossFromLogitsResult<Output, Float32Array>>>;
 } & typeof from.tokenLossFromLogitsAsync = checkedAsync(
   "tokenLossFromLogitsAsync",
-  from.tokenLossFromLogitsAsync,
+  () => from.tokenLossFromLogitsAsync,
   "logits:l targets:t options{advantages:f advantagesPer factors:f factorsPer rowWeights:f mask:m termMask:m kl{referenceLogProbs:f kind gradientKind timesRatio coefficient rowWeights:f logClamp valueClamp} shape offsets:i backend arena clipLow:f clipHigh:f ratioCap:f boundsPer logClamp maxLogRatio form dualClip oldLogProbs:f vocab out temperature scale softcap dtype stride entropy{coefficient rowWeights:f mask:m} outputs signal temperaturePositive temperatureNegative coefficient marks:m}",
 );
 /**
@@ -3229,7 +3233,7 @@ export const tokenLossFromLogitsAsync: {
  */
 export const divergence: OverloadsTakePlain<typeof from.divergence> = checked(
   "divergence",
-  from.divergence,
+  () => from.divergence,
   "student:l teacher:l options{stream beta temperature mask:m teacherStride shape dtype stride support:t outside tailFloor backend arena out}",
 );
 /**
@@ -3237,7 +3241,7 @@ export const divergence: OverloadsTakePlain<typeof from.divergence> = checked(
  */
 export const divergenceAsync: TakesPlain<typeof from.divergenceAsync> = checkedAsync(
   "divergenceAsync",
-  from.divergenceAsync,
+  () => from.divergenceAsync,
   "student:l teacher:l options{beta temperature mask:m teacherStride shape dtype stride support:t outside tailFloor backend arena signal out}",
 );
 /**
@@ -3273,7 +3277,7 @@ export const divergenceBackward: {
   ): Beside<LogitViewOf<Float32Array>>;
 } & typeof from.divergenceBackward = checked(
   "divergenceBackward",
-  from.divergenceBackward,
+  () => from.divergenceBackward,
   "student:l teacher:l gradDivergences:f options{stream beta temperature mask:m teacherStride shape dtype stride support:t outside tailFloor backend arena out}",
 );
 /**
@@ -3300,7 +3304,7 @@ export const divergenceBackwardAsync: {
   ): Beside<Promise<LogitViewOf<Float32Array>>>;
 } & typeof from.divergenceBackwardAsync = checkedAsync(
   "divergenceBackwardAsync",
-  from.divergenceBackwardAsync,
+  () => from.divergenceBackwardAsync,
   "student:l teacher:l gradDivergences:f options{out beta temperature mask:m teacherStride shape dtype stride support:t outside tailFloor backend arena signal}",
 );
 /**
@@ -3314,7 +3318,7 @@ export const divergenceBackwardAsync: {
  */
 export const topLogits: OverloadsTakePlain<typeof from.topLogits> = checked(
   "topLogits",
-  from.topLogits,
+  () => from.topLogits,
   "logits:l k options?{stream shape backend arena mask:m dtype stride out}",
 );
 /**
@@ -3346,7 +3350,7 @@ export const distillationLoss: {
   ): Beside<DistillationResult<LogitViewOf<Float32Array>>>;
 } & typeof from.distillationLoss = checked(
   "distillationLoss",
-  from.distillationLoss,
+  () => from.distillationLoss,
   "student:l teacher:l options?{beta temperature reduction labels:t ignoreIndex mask:m topK support:t outside tailFloor gradient out teacherStride shape dtype stride backend arena}",
 );
 /**
@@ -3375,7 +3379,7 @@ export const topKDistillation: {
   ): Beside<TopKDistillationResult<LogitViewOf<Float32Array>>>;
 } & typeof from.topKDistillation = checked(
   "topKDistillation",
-  from.topKDistillation,
+  () => from.topKDistillation,
   "student:l teacher<ids logProbs> options?{out beta floor outsideLogProb valueRange mask:m weights:f tokens shape dtype stride temperature scale softcap backend arena}",
 );
 /**
@@ -3388,7 +3392,7 @@ export const topKDistillation: {
  */
 export const broadcastState: typeof from.broadcastState = checked(
   "broadcastState",
-  from.broadcastState,
+  () => from.broadcastState,
   "state collective<rank size allReduce allGather broadcast barrier subgroup> root?",
 );
 /**
@@ -3399,7 +3403,7 @@ export const broadcastState: typeof from.broadcastState = checked(
  */
 export const completionTruncated: typeof from.completionTruncated = checked(
   "completionTruncated",
-  from.completionTruncated,
+  () => from.completionTruncated,
   "record? maxLength?",
 );
 /**
@@ -3419,7 +3423,7 @@ export const completionTruncated: typeof from.completionTruncated = checked(
  */
 export const listwiseWeights: TakesPlain<typeof from.listwiseWeights> = checked(
   "listwiseWeights",
-  from.listwiseWeights,
+  () => from.listwiseWeights,
   "targets:f options{referenceLogProbs:f tokenCounts:f out{weights:f} temperature beta least uniformFallback unpaired shape groups groupOffsets:i preset backend arena collective}",
 );
 /**
@@ -3431,7 +3435,7 @@ export const listwiseWeights: TakesPlain<typeof from.listwiseWeights> = checked(
  */
 export const uniformListwiseWeights: TakesPlain<typeof from.uniformListwiseWeights> = checked(
   "uniformListwiseWeights",
-  from.uniformListwiseWeights,
+  () => from.uniformListwiseWeights,
   "options{count shape groups groupOffsets:i backend arena collective}",
 );
 /**
@@ -3448,7 +3452,7 @@ export const uniformListwiseWeights: TakesPlain<typeof from.uniformListwiseWeigh
  */
 export const splitReferenceLogProbs: TakesPlain<typeof from.splitReferenceLogProbs> = checked(
   "splitReferenceLogProbs",
-  from.splitReferenceLogProbs,
+  () => from.splitReferenceLogProbs,
   "reference<> groupOffsets:i options?{lengthNormalize surplus preset}",
 );
 /**
@@ -3459,7 +3463,7 @@ export const splitReferenceLogProbs: TakesPlain<typeof from.splitReferenceLogPro
  */
 export const splitReferenceTokenCounts: TakesPlain<typeof from.splitReferenceTokenCounts> = checked(
   "splitReferenceTokenCounts",
-  from.splitReferenceTokenCounts,
+  () => from.splitReferenceTokenCounts,
   "tokenCounts:f groupOffsets:i options?{surplus preset}",
 );
 /**
@@ -3477,7 +3481,7 @@ export const splitReferenceTokenCounts: TakesPlain<typeof from.splitReferenceTok
  */
 export const rewardDistribution: TakesPlain<typeof from.rewardDistribution> = checked(
   "rewardDistribution",
-  from.rewardDistribution,
+  () => from.rewardDistribution,
   "rewards:f options{temperature floor groups groupOffsets:i backend arena collective}",
 );
 /**
@@ -3493,7 +3497,7 @@ export const rewardDistribution: TakesPlain<typeof from.rewardDistribution> = ch
  */
 export const rewardTotals: typeof from.rewardTotals = checked(
   "rewardTotals",
-  from.rewardTotals,
+  () => from.rewardTotals,
   "rewards[] options?{weights count rounding preset}",
 );
 /**
@@ -3510,7 +3514,7 @@ export const rewardTotals: typeof from.rewardTotals = checked(
  */
 export const semanticEntropyScales: TakesPlain<typeof from.semanticEntropyScales> = checked(
   "semanticEntropyScales",
-  from.semanticEntropyScales,
+  () => from.semanticEntropyScales,
   "batch* options{alpha normalizeAlpha lengthNormalize generations missingCounts groups groupOffsets:i preset backend arena collective}",
 );
 /**
@@ -3521,7 +3525,7 @@ export const semanticEntropyScales: TakesPlain<typeof from.semanticEntropyScales
  */
 export const maxentSettings: typeof from.maxentSettings = checked(
   "maxentSettings",
-  from.maxentSettings,
+  () => from.maxentSettings,
   "configuration{mode temperature lengthNormalize distribution{temperature floor} tauUpdate{learningRate rateScale warmupSteps decay target targetStart targetFinal targetHorizon min max} betaUpdate{target horizon stepSize} scale uniformFallback tau beta logTau entropyAverage meta{enabled method learningRate tauLearningRate betaLearningRate betaGradientClip updateInterval lastTauGradient lastBetaGradient tauProjected betaProjected} foreign}",
 );
 /**
@@ -3540,7 +3544,7 @@ export const maxentSettings: typeof from.maxentSettings = checked(
  */
 export const maxentTemperature: typeof from.maxentTemperature = checked(
   "maxentTemperature",
-  from.maxentTemperature,
+  () => from.maxentTemperature,
   "tau beta mode?",
 );
 /**
@@ -3553,7 +3557,7 @@ export const maxentTemperature: typeof from.maxentTemperature = checked(
  */
 export const weightEntropies: TakesPlain<typeof from.weightEntropies> = checked(
   "weightEntropies",
-  from.weightEntropies,
+  () => from.weightEntropies,
   "weights:f options{shape groups groupOffsets:i backend arena collective}",
 );
 /**
@@ -3564,7 +3568,7 @@ export const weightEntropies: TakesPlain<typeof from.weightEntropies> = checked(
  */
 export const rewardMoments: TakesPlain<typeof from.rewardMoments> = checked(
   "rewardMoments",
-  from.rewardMoments,
+  () => from.rewardMoments,
   "rewards:f options?{backend arena collective}",
 );
 /**
@@ -3581,7 +3585,7 @@ export const rewardMoments: TakesPlain<typeof from.rewardMoments> = checked(
  */
 export const rewardStatistics: TakesPlain<typeof from.rewardStatistics> = checked(
   "rewardStatistics",
-  from.rewardStatistics,
+  () => from.rewardStatistics,
   "batch* options?{temperature floor scale zeroTruncated maxLength semanticEntropy{alpha normalizeAlpha lengthNormalize generations} controller rounding missingCounts preset backend arena collective}",
 );
 /**
@@ -3593,7 +3597,7 @@ export const rewardStatistics: TakesPlain<typeof from.rewardStatistics> = checke
  */
 export const weightLoggingView: typeof from.weightLoggingView = checked(
   "weightLoggingView",
-  from.weightLoggingView,
+  () => from.weightLoggingView,
   "statistics options?{backend arena collective}",
 );
 /**
@@ -3603,7 +3607,7 @@ export const weightLoggingView: typeof from.weightLoggingView = checked(
  */
 export const weightStatistics: TakesPlain<typeof from.weightStatistics> = checked(
   "weightStatistics",
-  from.weightStatistics,
+  () => from.weightStatistics,
   "weights:f options{shape groups groupOffsets:i backend arena collective}",
 );
 /**
@@ -3613,7 +3617,7 @@ export const weightStatistics: TakesPlain<typeof from.weightStatistics> = checke
  */
 export const uniformWeightStatistics: TakesPlain<typeof from.uniformWeightStatistics> = checked(
   "uniformWeightStatistics",
-  from.uniformWeightStatistics,
+  () => from.uniformWeightStatistics,
   "options{count shape groups groupOffsets:i backend arena collective}",
 );
 /**
@@ -3626,7 +3630,7 @@ export const uniformWeightStatistics: TakesPlain<typeof from.uniformWeightStatis
  */
 export const listwiseWeightStatistics: TakesPlain<typeof from.listwiseWeightStatistics> = checked(
   "listwiseWeightStatistics",
-  from.listwiseWeightStatistics,
+  () => from.listwiseWeightStatistics,
   "targets:f reference<> options{groupOffsets:i lengthNormalize temperature beta least uniformFallback backend arena collective}",
 );
 /**
@@ -3638,7 +3642,7 @@ export const listwiseWeightStatistics: TakesPlain<typeof from.listwiseWeightStat
  */
 export const advantageWeightStatistics: TakesPlain<typeof from.advantageWeightStatistics> = checked(
   "advantageWeightStatistics",
-  from.advantageWeightStatistics,
+  () => from.advantageWeightStatistics,
   "completions<> options{scale shape groups groupOffsets:i backend arena collective}",
 );
 /**
@@ -3659,7 +3663,7 @@ export const advantageWeightStatistics: TakesPlain<typeof from.advantageWeightSt
  */
 export const listwisePolicyLoss: TakesPlain<typeof from.listwisePolicyLoss> = checked(
   "listwisePolicyLoss",
-  from.listwisePolicyLoss,
+  () => from.listwisePolicyLoss,
   "logProbs:f weights:f options{mask:m lengthNormalize shape offsets:i groups groupOffsets:i backend arena collective}",
 );
 /**
@@ -3672,7 +3676,7 @@ export const listwisePolicyLoss: TakesPlain<typeof from.listwisePolicyLoss> = ch
  */
 export const whitenAdvantages: TakesPlain<typeof from.whitenAdvantages> = checked(
   "whitenAdvantages",
-  from.whitenAdvantages,
+  () => from.whitenAdvantages,
   "advantages:f options?{moments out{whitened:f} center scale ddof countEpsilon varianceEpsilon varianceFloor epsilon keepMean nan transformMasked mask:m over shape offsets:i groups groupOffsets:i backend arena collective preset}",
 );
 /**
@@ -3690,7 +3694,7 @@ export const whitenAdvantages: TakesPlain<typeof from.whitenAdvantages> = checke
  */
 export const drawRows: TakesPlain<typeof from.drawRows> = checked(
   "drawRows",
-  from.drawRows,
+  () => from.drawRows,
   "weights:f options{count random()}",
 );
 /**
@@ -3707,7 +3711,7 @@ export const drawRows: TakesPlain<typeof from.drawRows> = checked(
  */
 export const updateMaxentMeta: typeof from.updateMaxentMeta = checked(
   "updateMaxentMeta",
-  from.updateMaxentMeta,
+  () => from.updateMaxentMeta,
   "state<tau beta logTau entropyAverage meta foreign> gradients<> options?{rateScale step min max unknownMethod preset}",
 );
 /**
@@ -3718,7 +3722,7 @@ export const updateMaxentMeta: typeof from.updateMaxentMeta = checked(
  */
 export const boundMaxentTau: typeof from.boundMaxentTau = checked(
   "boundMaxentTau",
-  from.boundMaxentTau,
+  () => from.boundMaxentTau,
   "state<tau beta logTau entropyAverage meta foreign> bounds{min max}",
 );
 /**
@@ -3728,7 +3732,7 @@ export const boundMaxentTau: typeof from.boundMaxentTau = checked(
  */
 export const maxentController: typeof from.maxentController = checked(
   "maxentController",
-  from.maxentController,
+  () => from.maxentController,
   "start{tau beta logTau entropyAverage meta{enabled method learningRate tauLearningRate betaLearningRate betaGradientClip updateInterval lastTauGradient lastBetaGradient tauProjected betaProjected} foreign}",
 );
 /**
@@ -3743,7 +3747,7 @@ export const maxentController: typeof from.maxentController = checked(
  */
 export const updateMaxentBeta: typeof from.updateMaxentBeta = checked(
   "updateMaxentBeta",
-  from.updateMaxentBeta,
+  () => from.updateMaxentBeta,
   "state<tau beta logTau entropyAverage meta foreign> measured<> options{target horizon stepSize}",
 );
 /**
@@ -3753,7 +3757,7 @@ export const updateMaxentBeta: typeof from.updateMaxentBeta = checked(
  */
 export const packMaxentController: typeof from.packMaxentController = checked(
   "packMaxentController",
-  from.packMaxentController,
+  () => from.packMaxentController,
   "state<tau beta logTau entropyAverage meta foreign>",
 );
 /**
@@ -3765,7 +3769,7 @@ export const packMaxentController: typeof from.packMaxentController = checked(
  */
 export const applyMaxentController: TakesPlain<typeof from.applyMaxentController> = checked(
   "applyMaxentController",
-  from.applyMaxentController,
+  () => from.applyMaxentController,
   "state<tau beta logTau entropyAverage meta foreign> packed:d",
 );
 /**
@@ -3775,7 +3779,7 @@ export const applyMaxentController: TakesPlain<typeof from.applyMaxentController
  */
 export const broadcastMaxentController: typeof from.broadcastMaxentController = checked(
   "broadcastMaxentController",
-  from.broadcastMaxentController,
+  () => from.broadcastMaxentController,
   "state<tau beta logTau entropyAverage meta foreign> collective<rank size allReduce allGather broadcast barrier subgroup> root?",
 );
 /**
@@ -3789,7 +3793,7 @@ export const broadcastMaxentController: typeof from.broadcastMaxentController = 
  */
 export const maxentEntropyTarget: typeof from.maxentEntropyTarget = checked(
   "maxentEntropyTarget",
-  from.maxentEntropyTarget,
+  () => from.maxentEntropyTarget,
   "step options{learningRate rateScale warmupSteps decay target targetStart targetFinal targetHorizon min max}",
 );
 /**
@@ -3799,7 +3803,7 @@ export const maxentEntropyTarget: typeof from.maxentEntropyTarget = checked(
  */
 export const maxentTauRate: typeof from.maxentTauRate = checked(
   "maxentTauRate",
-  from.maxentTauRate,
+  () => from.maxentTauRate,
   "options{learningRate rateScale warmupSteps decay target targetStart targetFinal targetHorizon min max}",
 );
 /**
@@ -3817,7 +3821,7 @@ export const maxentTauRate: typeof from.maxentTauRate = checked(
  */
 export const updateMaxentTau: typeof from.updateMaxentTau = checked(
   "updateMaxentTau",
-  from.updateMaxentTau,
+  () => from.updateMaxentTau,
   "state<tau beta logTau entropyAverage meta foreign> measured<step> options{learningRate rateScale warmupSteps decay target targetStart targetFinal targetHorizon min max}",
 );
 /**
@@ -3830,7 +3834,7 @@ export const updateMaxentTau: typeof from.updateMaxentTau = checked(
  */
 export const serializeControllers: typeof from.serializeControllers = checked(
   "serializeControllers",
-  from.serializeControllers,
+  () => from.serializeControllers,
   "kinds<> states<> options?{layout negative unsetAverage preset}",
 );
 /**
@@ -3840,7 +3844,7 @@ export const serializeControllers: typeof from.serializeControllers = checked(
  */
 export const parseControllers: typeof from.parseControllers = checked(
   "parseControllers",
-  from.parseControllers,
+  () => from.parseControllers,
   'content"" kinds<> options?{unsetAverage preset}',
 );
 /**
@@ -3853,7 +3857,7 @@ export const parseControllers: typeof from.parseControllers = checked(
  */
 export const saveControllers: typeof from.saveControllers = checked(
   "saveControllers",
-  from.saveControllers,
+  () => from.saveControllers,
   "path kinds<> states<> options?{layout negative unsetAverage preset}",
 );
 /**
@@ -3866,13 +3870,13 @@ export const saveControllers: typeof from.saveControllers = checked(
  */
 export const loadControllers: typeof from.loadControllers = checked(
   "loadControllers",
-  from.loadControllers,
+  () => from.loadControllers,
   "path kinds<> options?{unsetAverage preset}",
 );
 /** Opens memory of another process: the same bytes, not a copy. `dispose()` closes it. */
 export const fromIpcHandle: typeof from.fromIpcHandle = checked(
   "fromIpcHandle",
-  from.fromIpcHandle,
+  () => from.fromIpcHandle,
   "memory<handle byteOffset dtype shape> options?{backend device stream}",
 );
 /**
@@ -3881,7 +3885,7 @@ export const fromIpcHandle: typeof from.fromIpcHandle = checked(
  */
 export const fromPointer: typeof from.fromPointer = checked(
   "fromPointer",
-  from.fromPointer,
+  () => from.fromPointer,
   "pointer options{dtype shape backend device stream}",
 );
 /**
@@ -3893,25 +3897,25 @@ export const fromPointer: typeof from.fromPointer = checked(
  * @throws SurprisalError ERR_SURPRISAL_BACKEND_UNAVAILABLE where the backend cannot, _OPTION where the array is not `shared`, _DISPOSED,
  * and what went wrong on the stream: _RANGE, _VALUE or _DEVICE
  */
-export const toIpcHandle: typeof from.toIpcHandle = checked("toIpcHandle", from.toIpcHandle, "array");
+export const toIpcHandle: typeof from.toIpcHandle = checked("toIpcHandle", () => from.toIpcHandle, "array");
 /** The address of an array, for another library in this process. The array must live as long as it is used. */
-export const toPointer: typeof from.toPointer = checked("toPointer", from.toPointer, "array");
+export const toPointer: typeof from.toPointer = checked("toPointer", () => from.toPointer, "array");
 /** A queue of work beside the device's own. Dispose of it when it is no longer needed. */
 export const createStream: typeof from.createStream = checked(
   "createStream",
-  from.createStream,
+  () => from.createStream,
   "options?{backend device}",
 );
 /** The device's own stream, which `toDevice` uses. */
 export const deviceStream: typeof from.deviceStream = checked(
   "deviceStream",
-  from.deviceStream,
+  () => from.deviceStream,
   "options?{backend device}",
 );
 /** What arrays of a device hold, and what is kept for the next ones; of this process. */
 export const memoryStats: typeof from.memoryStats = checked(
   "memoryStats",
-  from.memoryStats,
+  () => from.memoryStats,
   "choice?{arena backend device}",
 );
 /**
@@ -3920,26 +3924,30 @@ export const memoryStats: typeof from.memoryStats = checked(
  */
 export const setMemoryLimit: typeof from.setMemoryLimit = checked(
   "setMemoryLimit",
-  from.setMemoryLimit,
+  () => from.setMemoryLimit,
   "bytes choice?{backend device}",
 );
 /** Returns memory that is kept for the next arrays to the driver, for others. */
-export const trimMemory: typeof from.trimMemory = checked("trimMemory", from.trimMemory, "choice?{backend device}");
+export const trimMemory: typeof from.trimMemory = checked(
+  "trimMemory",
+  () => from.trimMemory,
+  "choice?{backend device}",
+);
 /**
  * Memory for the outputs of the calls of one step: name it in each, `{ arena }`, and `reset()` it at the end of the step. From the second
  * step on nothing is taken from the system, as long as no step needs more than those before it.
  *
  * @throws SurprisalError ERR_SURPRISAL_OPTION for bytes that are no whole number
  */
-export const createArena: typeof from.createArena = checked("createArena", from.createArena, "options?{bytes}");
+export const createArena: typeof from.createArena = checked("createArena", () => from.createArena, "options?{bytes}");
 /** New memory on a device for an op to fill: its content is unspecified. */
 export const deviceEmpty: typeof from.deviceEmpty = checked(
   "deviceEmpty",
-  from.deviceEmpty,
+  () => from.deviceEmpty,
   "dtype shape options?{shared backend device stream}",
 );
 /** Whether a value is a DeviceArray. */
-export const isDeviceArray: typeof from.isDeviceArray = checked("isDeviceArray", from.isDeviceArray, "value");
+export const isDeviceArray: typeof from.isDeviceArray = checked("isDeviceArray", () => from.isDeviceArray, "value");
 /**
  * Copies an array of host memory to a device. The copy is enqueued; the array may change afterwards.
  *
@@ -3949,6 +3957,6 @@ export const isDeviceArray: typeof from.isDeviceArray = checked("isDeviceArray",
  */
 export const toDevice: typeof from.toDevice = checked(
   "toDevice",
-  from.toDevice,
+  () => from.toDevice,
   "array options?{dtype shape shared backend device stream}",
 );

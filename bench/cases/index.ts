@@ -15,7 +15,7 @@ import { reduceCases } from "./reduce";
 import { scanCases } from "./scan";
 import { selectCases } from "./select";
 import { smallCallCases } from "./small-calls";
-import { startCase } from "./start";
+import { startCases } from "./start";
 import { tokenLossCases } from "./token-losses";
 
 export function allCases(): Case[] {
@@ -32,7 +32,7 @@ export function allCases(): Case[] {
     ratioOverheadCase("token"),
     ratioOverheadCase("sequence"),
     ...smallCallCases(),
-    startCase(),
+    ...startCases(),
     ...reduceCases(),
     ...selectCases(),
     ...modulateCases(),

@@ -6,14 +6,17 @@ import type { Case, Subject } from "../harness/case";
 import { errorOf } from "../harness/check";
 import { root } from "../harness/machine";
 
-/** Prints milliseconds, and the first advantage. */
+/** Prints milliseconds, and the first advantage: the rewards' sum, a 1 and a 2 among them. */
 const PROGRAM = `
+const [entry, steps] = process.argv.slice(1);
+const [rewards, values] = [new Float32Array(+steps), new Float32Array(+steps)];
+rewards.set([1, 2]);
 const began = performance.now();
-const { gae } = require(process.argv[1]);
-const { advantages } = gae(Float32Array.of(1, 2), Float32Array.of(0, 0), { shape: [1, 2], gamma: 1, lambda: 1 });
+const { gae } = require(entry);
+const { advantages } = gae(rewards, values, { shape: [1, +steps], gamma: 1, lambda: 1 });
 console.log(performance.now() - began, advantages[0]);`;
 
-function startSubject(): Subject {
+function startSubject(steps: number): Subject {
   let advantage = NaN;
   return {
     // Of the tree that the bench is in, whichever build is asked.
@@ -21,7 +24,7 @@ function startSubject(): Subject {
       name: "start",
       prepare: () => (advantage = NaN),
       run: () => {
-        const said = execFileSync(process.execPath, ["-e", PROGRAM, join(root, "dist", "index.js")], {
+        const said = execFileSync(process.execPath, ["-e", PROGRAM, join(root, "dist", "index.js"), String(steps)], {
           encoding: "utf8",
         });
         const [milliseconds, first] = said.split(" ").map(Number);
@@ -33,14 +36,17 @@ function startSubject(): Subject {
   };
 }
 
-export function startCase(): Case {
-  return {
+/** A call that stays in JavaScript, and one that loads the native code. */
+const STEPS = { "two steps": 2, "1,024 steps": 1024 } as const;
+
+export function startCases(): Case[] {
+  return Object.entries(STEPS).map(([name, steps]) => ({
     kernel: "scan",
     op: 'require("surprisal") and the first call',
     dtype: "float32",
     rowKind: "all kept",
-    shape: { name: "two steps", sizes: [1, 2] },
+    shape: { name, sizes: [1, steps] },
     threads: 1,
-    prepare: startSubject,
-  };
+    prepare: () => startSubject(steps),
+  }));
 }

@@ -7,7 +7,7 @@ import { show } from "../core/errors";
 import { hugePagesBy } from "../core/host-memory";
 import { packageRoot, requireHere } from "../core/package-root";
 import type { OpName } from "./backend";
-import { CONTRACTS } from "./contract/ops";
+import { CONTRACTS } from "./contract/names";
 import { processState } from "./process-state";
 import { whatIsMissing } from "./whole-library";
 import type { DeviceHandle, EventHandle, ExportedMemory, GraphHandle, MemoryStats } from "../core/device-runtime";

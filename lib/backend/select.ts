@@ -70,7 +70,7 @@ interface Settings {
   configured: Configuration;
   /** SURPRISAL_BACKEND, read once: a look into the environment costs more than a small call. */
   variable?: BackendPreference | "";
-  /** What runs calls of "auto": made once, since the answer of a probe does not change. */
+  /** What runs calls of "auto": made once, since what a probe answers does not change. */
   automatic?: Backend;
 }
 
@@ -137,14 +137,15 @@ function autoBackend(): BackendName {
   return HOST_BACKENDS.find((name) => probe(name, 0).backend)!;
 }
 
-function autoDispatch(op: string): Backend {
-  if (settings.automatic) return settings.automatic;
-  const js = open(op, "js", 0);
+const openJs = (): Backend => probe("js", 0).backend!;
+
+/** What runs calls that are not small: native code, or what takes its place. */
+function openLarge(): Backend {
   const { backend: cpu, status } = probe("cpu", 0);
-  if (cpu) return (settings.automatic = bySize(js, cpu));
-  const { backend: wasm } = probe("wasm", 0);
-  return (settings.automatic = warning(wasm ? bySize(js, wasm) : js, status.reason!));
+  return cpu ?? warning(probe("wasm", 0).backend ?? openJs(), status.reason!);
 }
+
+const autoDispatch = (): Backend => (settings.automatic ??= bySize(openJs, openLarge));
 
 /** What runs every call of a program whose numbers must not depend on how many it computes at a time: small ones too. */
 export function backendOfAllSizes(choice?: BackendPreference): BackendPreference | undefined {
@@ -156,7 +157,7 @@ export function backendOfAllSizes(choice?: BackendPreference): BackendPreference
 export function selectBackend(op: string, choice?: BackendPreference, stream: Stream | null = null): Backend {
   if (stream) return streamBackend(stream);
   const wanted = choice === undefined ? request().requested : needPreference(op, "backend", choice);
-  return wanted === "auto" ? autoDispatch(op) : open(op, wanted, settings.configured.device ?? 0);
+  return wanted === "auto" ? autoDispatch() : open(op, wanted, settings.configured.device ?? 0);
 }
 
 /** Those of the wanted ones that have memory of their own. */

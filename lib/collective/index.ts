@@ -28,7 +28,7 @@ export type * from "./exports";
  */
 export const openCollective: typeof from.openCollective = checked(
   "openCollective",
-  from.openCollective,
+  () => from.openCollective,
   "kind options?{handle{rank size timeout chunkBytes memory} timeout checked library through stream}",
 );
 /**
@@ -39,7 +39,7 @@ export const openCollective: typeof from.openCollective = checked(
  */
 export const createCollective: typeof from.createCollective = checked(
   "createCollective",
-  from.createCollective,
+  () => from.createCollective,
   "size options?{timeout chunkBytes}",
 );
 /**
@@ -48,6 +48,6 @@ export const createCollective: typeof from.createCollective = checked(
  */
 export const watchWorker: typeof from.watchWorker = checked(
   "watchWorker",
-  from.watchWorker,
+  () => from.watchWorker,
   "worker<once> handle<rank size timeout chunkBytes memory>",
 );

@@ -186,10 +186,15 @@ function afterError(op: string, error: unknown, run: Call, takes: Takes, args: r
   }
 }
 
-function guard(op: string, run: Call, text: Text, shared?: string): Call {
+/** The function itself, when it is first called: it may lie in a file that is loaded then. */
+type Load = () => AnyFunction;
+
+function guard(op: string, load: Load, text: Text, shared?: string): Call {
   const takesBy = readerOf(text, shared);
   let only: Takes | undefined;
+  let loaded: Call | undefined;
   return (a, b, c, d, e) => {
+    const run = (loaded ??= load() as unknown as Call);
     const takes = only ?? takesBy(a);
     if (typeof text === "string") only = takes;
     checkCall(op, takes, a, b, c, d, e);
@@ -216,9 +221,10 @@ function inArena(arena: Arena | null, run: Call): Call {
   };
 }
 
-function guardAsync(op: string, run: Call, text: Text, shared?: string): Call {
+function guardAsync(op: string, load: Load, text: Text, shared?: string): Call {
   const takesBy = readerOf(text, shared);
   return async (a, b, c, d, e) => {
+    const run = load() as unknown as Call;
     const takes = takesBy(a);
     checkCall(op, takes, a, b, c, d, e);
     const call = inArena(askedArena(), run);
@@ -289,9 +295,9 @@ const named = (op: string, call: Call): unknown => Object.defineProperty(call, "
  * A public function that checks its arguments first. `never`: the entry states its type. `takes` is what `readTakes` reads; of a
  * function that goes by the name which is its first argument, that of each name. `shared` stands where that says `$`.
  */
-export const checked = (op: string, run: AnyFunction, takes: Text, shared?: string): never =>
-  named(op, guard(op, run as unknown as Call, takes, shared)) as never;
+export const checked = (op: string, load: Load, takes: Text, shared?: string): never =>
+  named(op, guard(op, load, takes, shared)) as never;
 
 /** The same of a function that returns a promise: it rejects. */
-export const checkedAsync = (op: string, run: AnyFunction, takes: Text, shared?: string): never =>
-  named(op, guardAsync(op, run as unknown as Call, takes, shared)) as never;
+export const checkedAsync = (op: string, load: Load, takes: Text, shared?: string): never =>
+  named(op, guardAsync(op, load, takes, shared)) as never;

@@ -38,7 +38,7 @@ export const ExperienceMaker: typeof from.ExperienceMaker = checkedClass(
  */
 export const generateCompletions: typeof from.generateCompletions = checkedAsync(
   "generateCompletions",
-  from.generateCompletions,
+  () => from.generateCompletions,
   "policy<generate> prompts[] options{promptsPerCall concurrency signal onProgress() samplesPerPrompt retryRounds onExcess onShort onNothing surplusLists statistics}",
 );
 /**
@@ -52,7 +52,7 @@ export const generateCompletions: typeof from.generateCompletions = checkedAsync
  */
 export const generationRounds: typeof from.generationRounds = checked(
   "generationRounds",
-  from.generationRounds,
+  () => from.generationRounds,
   "prompts[] options{samplesPerPrompt retryRounds onExcess onShort onNothing surplusLists statistics}",
 );
 /**
@@ -64,7 +64,7 @@ export const generationRounds: typeof from.generationRounds = checked(
  */
 export const selectRows: typeof from.selectRows = checked(
   "selectRows",
-  from.selectRows,
+  () => from.selectRows,
   "samples<prompts groups promptIds promptOffsets tokenIds offsets mask texts finishReasons truncated> rows",
 );
 /**
@@ -79,18 +79,18 @@ export const selectRows: typeof from.selectRows = checked(
  */
 export const remoteReward: typeof from.remoteReward = checked(
   "remoteReward",
-  from.remoteReward,
+  () => from.remoteReward,
   "url options?{batchSize concurrency body() read() timeout deadline retries backoff jitter answerLimit headers fetch() failures rest}",
 );
 /** An answer that is not what it should be. It may have been damaged on the way, so the request is made again. */
-export const badAnswer: typeof from.badAnswer = checked("badAnswer", from.badAnswer, 'what""');
+export const badAnswer: typeof from.badAnswer = checked("badAnswer", () => from.badAnswer, 'what""');
 /**
  * Puts rows one behind the other.
  *
  * @param rows all of one kind; `like` says which where there may be none
  * @throws SurprisalError ERR_SURPRISAL_DTYPE for rows of several kinds, or for none without `like`
  */
-export const packRows: typeof from.packRows = checked("packRows", from.packRows, "rows[] like?");
+export const packRows: typeof from.packRows = checked("packRows", () => from.packRows, "rows[] like?");
 /**
  * Packed rows as a matrix.
  *
@@ -99,7 +99,7 @@ export const packRows: typeof from.packRows = checked("packRows", from.packRows,
 export const padRows: {
   <A extends RowArray>(values: A, options: Float32Of<PadRowsOptions>): Float32Of<PaddedRows<A>>;
   <A extends RowArray>(values: A, options: PlainArgument<PadRowsOptions>): Beside<PaddedRows<A>>;
-} & typeof from.padRows = checked("padRows", from.padRows, "values options{offsets:i side fill width}");
+} & typeof from.padRows = checked("padRows", () => from.padRows, "values options{offsets:i side fill width}");
 /**
  * Cuts packed values into rows.
  *
@@ -109,7 +109,7 @@ export const padRows: {
  */
 export const unpackRows: typeof from.unpackRows = checked(
   "unpackRows",
-  from.unpackRows,
+  () => from.unpackRows,
   "values lengths options?{surplus}",
 );
 /**
@@ -117,7 +117,11 @@ export const unpackRows: typeof from.unpackRows = checked(
  *
  * @throws SurprisalError ERR_SURPRISAL_SHAPE or _DTYPE, naming the argument
  */
-export const unpadRows: typeof from.unpadRows = checked("unpadRows", from.unpadRows, "values padded<shape present>");
+export const unpadRows: typeof from.unpadRows = checked(
+  "unpadRows",
+  () => from.unpadRows,
+  "values padded<shape present>",
+);
 /**
  * Returns the record of the completions of a generation, prompt after prompt. Each completion is checked: it needs ids, and as many
  * log-probs and mask flags as ids.
@@ -125,7 +129,7 @@ export const unpadRows: typeof from.unpadRows = checked("unpadRows", from.unpadR
  * @param groups as `generateCompletions` returns them
  * @throws SurprisalError ERR_SURPRISAL_DTYPE, _SHAPE, _RANGE, _VALUE or _OPTION, naming the completion
  */
-export const samplesOf: typeof from.samplesOf = checked("samplesOf", from.samplesOf, "groups[]");
+export const samplesOf: typeof from.samplesOf = checked("samplesOf", () => from.samplesOf, "groups[]");
 /**
  * A policy behind vLLM or SGLang: `generate` asks for the completions of a prompt with their ids and log-probs, `logProbs` for the
  * log-probs of given tokens. One request a prompt or a row; how many run side by side is up to the maker.
@@ -139,7 +143,7 @@ export const samplesOf: typeof from.samplesOf = checked("samplesOf", from.sample
  */
 export const serverPolicy: typeof from.serverPolicy = checked(
   "serverPolicy",
-  from.serverPolicy,
+  () => from.serverPolicy,
   "options{url dialect model sampling{maxTokens temperature topP topK minP stop stopTokenIds seed} extra timeout deadline retries backoff jitter answerLimit headers fetch()}",
 );
 /**
@@ -148,7 +152,7 @@ export const serverPolicy: typeof from.serverPolicy = checked(
  */
 export const rolloutsOf: typeof from.rolloutsOf = checked(
   "rolloutsOf",
-  from.rolloutsOf,
+  () => from.rolloutsOf,
   "record<prompts groups promptIds promptOffsets tokenIds offsets mask texts finishReasons truncated> options?{step groupPrefix meta()}",
 );
 /**
@@ -160,7 +164,7 @@ export const rolloutsOf: typeof from.rolloutsOf = checked(
  */
 export const samplesOfRollouts: typeof from.samplesOfRollouts = checked(
   "samplesOfRollouts",
-  from.samplesOfRollouts,
+  () => from.samplesOfRollouts,
   "rollouts[] promptOf?()",
 );
 /**
@@ -168,18 +172,22 @@ export const samplesOfRollouts: typeof from.samplesOfRollouts = checked(
  * is missing or unreadable there is taken from its `raw_output` (also `output_token_ids`, `num_tokens`, `finishReason`,
  * `stopReason`).
  */
-export const completionInfo: typeof from.completionInfo = checked("completionInfo", from.completionInfo, "entry?");
+export const completionInfo: typeof from.completionInfo = checked(
+  "completionInfo",
+  () => from.completionInfo,
+  "entry?",
+);
 /**
  * Summed log-prob and token count of an entry: `logprob_sum`, else `cumulative_logprob`, else Σ of `token_logprobs` (or
  * `logprobs`); `token_count`, else `num_tokens`, else how many token log-probs there are.
  */
-export const logProbTotals: typeof from.logProbTotals = checked("logProbTotals", from.logProbTotals, "entry?");
+export const logProbTotals: typeof from.logProbTotals = checked("logProbTotals", () => from.logProbTotals, "entry?");
 /**
  * The segment of each token of packed sequences: 1 for the first sequence, 2 for the second, …
  *
  * @throws SurprisalError ERR_SURPRISAL_DTYPE or _RANGE, naming `offsets`
  */
-export const segmentIds: TakesPlain<typeof from.segmentIds> = checked("segmentIds", from.segmentIds, "offsets:i");
+export const segmentIds: TakesPlain<typeof from.segmentIds> = checked("segmentIds", () => from.segmentIds, "offsets:i");
 /**
  * Where each token stands in its segment of its row, from 0:
  *
@@ -193,7 +201,7 @@ export const segmentIds: TakesPlain<typeof from.segmentIds> = checked("segmentId
  */
 export const positionIds: TakesPlain<typeof from.positionIds> = checked(
   "positionIds",
-  from.positionIds,
+  () => from.positionIds,
   "segments:t options?{shape}",
 );
 /**
@@ -205,7 +213,7 @@ export const positionIds: TakesPlain<typeof from.positionIds> = checked(
  */
 export const padExperience: typeof from.padExperience = checked(
   "padExperience",
-  from.padExperience,
+  () => from.padExperience,
   "samples<prompts groups promptIds promptOffsets tokenIds offsets mask texts finishReasons truncated> options?{padId promptWidth responseWidth}",
 );
 /**
@@ -215,13 +223,13 @@ export const padExperience: typeof from.padExperience = checked(
  */
 export const unpadExperience: typeof from.unpadExperience = checked(
   "unpadExperience",
-  from.unpadExperience,
+  () => from.unpadExperience,
   "padded<mask groups prompts texts finishReasons truncated shape responseShape sequences attentionMask positionIds responseMask>",
 );
 /** The packed view of a record. */
 export const packSequences: typeof from.packSequences = checked(
   "packSequences",
-  from.packSequences,
+  () => from.packSequences,
   "samples<offsets promptIds tokenIds promptOffsets>",
 );
 /**
@@ -231,6 +239,6 @@ export const packSequences: typeof from.packSequences = checked(
  */
 export const splitSequences: typeof from.splitSequences = checked(
   "splitSequences",
-  from.splitSequences,
+  () => from.splitSequences,
   "packed<sequences sequenceOffsets promptLengths>",
 );

@@ -18,7 +18,7 @@ export const SamplerGapMeter: typeof from.SamplerGapMeter = checkedClass(
  * How many tokens the completion of a rollout has; undefined where no field has one entry per token. The fields are those of `PER_TOKEN`,
  * each by its name: this is asked many times of each of a million rollouts.
  */
-export const tokenCount: typeof from.tokenCount = checked("tokenCount", from.tokenCount, "rollout<>");
+export const tokenCount: typeof from.tokenCount = checked("tokenCount", () => from.tokenCount, "rollout<>");
 /**
  * As `readRollouts`, with all rollouts in memory.
  *
@@ -26,7 +26,7 @@ export const tokenCount: typeof from.tokenCount = checked("tokenCount", from.tok
  */
 export const readAllRollouts: TakesPlain<typeof from.readAllRollouts> = checkedAsync(
   "readAllRollouts",
-  from.readAllRollouts,
+  () => from.readAllRollouts,
   "source:m options?{from map groupBy rewardWeights format name signal onProgress() malformed maxRecordBytes}",
 );
 /**
@@ -45,7 +45,7 @@ export const readAllRollouts: TakesPlain<typeof from.readAllRollouts> = checkedA
  */
 export const readRollouts: TakesPlain<typeof from.readRollouts> = checked(
   "readRollouts",
-  from.readRollouts,
+  () => from.readRollouts,
   "source:m options?{from map groupBy rewardWeights format name signal onProgress() malformed maxRecordBytes}",
 );
 /**
@@ -59,7 +59,7 @@ export const readRollouts: TakesPlain<typeof from.readRollouts> = checked(
  */
 export const writeRollouts: typeof from.writeRollouts = checkedAsync(
   "writeRollouts",
-  from.writeRollouts,
+  () => from.writeRollouts,
   "target rollouts options?{format gzip signal onProgress()}",
 );
 /**
@@ -71,7 +71,7 @@ export const writeRollouts: typeof from.writeRollouts = checkedAsync(
  */
 export const readTensors: TakesPlain<typeof from.readTensors> = checkedAsync(
   "readTensors",
-  from.readTensors,
+  () => from.readTensors,
   "source:m options?{names name maxBytes signal}",
 );
 /**
@@ -83,7 +83,7 @@ export const readTensors: TakesPlain<typeof from.readTensors> = checkedAsync(
  */
 export const writeTensors: typeof from.writeTensors = checkedAsync(
   "writeTensors",
-  from.writeTensors,
+  () => from.writeTensors,
   "target tensors<> options?{format metadata compress signal}",
 );
 /**
@@ -94,7 +94,7 @@ export const writeTensors: typeof from.writeTensors = checkedAsync(
  */
 export const attachResults: TakesPlain<typeof from.attachResults> = checked(
   "attachResults",
-  from.attachResults,
+  () => from.attachResults,
   "rollouts[] batch* results<>",
 );
 /**
@@ -110,7 +110,7 @@ export const attachResults: TakesPlain<typeof from.attachResults> = checked(
  */
 export const toBatch: typeof from.toBatch = checked(
   "toBatch",
-  from.toBatch,
+  () => from.toBatch,
   "rollouts[] options?{layout dtype padId rewardWeights}",
 );
 /**
@@ -121,7 +121,7 @@ export const toBatch: typeof from.toBatch = checked(
  */
 export const toRewardTable: typeof from.toRewardTable = checked(
   "toRewardTable",
-  from.toRewardTable,
+  () => from.toRewardTable,
   "rollouts[] options?{rewardWeights}",
 );
 /**
@@ -141,7 +141,7 @@ export const toRewardTable: typeof from.toRewardTable = checked(
  */
 export const entropyBounds: TakesPlain<typeof from.entropyBounds> = checked(
   "entropyBounds",
-  from.entropyBounds,
+  () => from.entropyBounds,
   "topK<offsets logProbs> vocab options?{sampled:d}",
 );
 /**
@@ -153,7 +153,7 @@ export const entropyBounds: TakesPlain<typeof from.entropyBounds> = checked(
  */
 export const pickEntropies: TakesPlain<typeof from.pickEntropies> = checked(
   "pickEntropies",
-  from.pickEntropies,
+  () => from.pickEntropies,
   "bounds{kind low:d high:d headMass:d vocab} choice",
 );
 /**
@@ -164,7 +164,7 @@ export const pickEntropies: TakesPlain<typeof from.pickEntropies> = checked(
  */
 export const samplerGap: typeof from.samplerGap = checked(
   "samplerGap",
-  from.samplerGap,
+  () => from.samplerGap,
   "rollouts options?{against large}",
 );
 /**
@@ -174,7 +174,7 @@ export const samplerGap: typeof from.samplerGap = checked(
  */
 export const tableText: typeof from.tableText = checked(
   "tableText",
-  from.tableText,
+  () => from.tableText,
   "table<columns rows> options?{guardFormulas}",
 );
 /**
@@ -185,6 +185,6 @@ export const tableText: typeof from.tableText = checked(
  */
 export const writeTable: typeof from.writeTable = checkedAsync(
   "writeTable",
-  from.writeTable,
+  () => from.writeTable,
   "target table<columns rows> options?{guardFormulas}",
 );

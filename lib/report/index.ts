@@ -26,13 +26,13 @@ export { DEFAULT_LIMITS, MEASURES, WARNING_CODES } from "./exports";
  */
 export const compareRuns: typeof from.compareRuns = checked(
   "compareRuns",
-  from.compareRuns,
+  () => from.compareRuns,
   "runs[] options?{lastSteps limits{equalRewards lengthRewardCorrelation entropy entropyShare samplerGap truncated clipped} correctAbove}",
 );
 /** Returns "curves", "differences" and "prompts" of a comparison as tables; runs are named in full. */
 export const comparisonTables: typeof from.comparisonTables = checked(
   "comparisonTables",
-  from.comparisonTables,
+  () => from.comparisonTables,
   "options{runs curves window differences prompts}",
 );
 /**
@@ -42,7 +42,11 @@ export const comparisonTables: typeof from.comparisonTables = checked(
  * @param table as `reportTables` and `comparisonTables` return them
  * @returns text, to be written as UTF-8
  */
-export const tableToCsv: typeof from.tableToCsv = checked("tableToCsv", from.tableToCsv, "options{name columns rows}");
+export const tableToCsv: typeof from.tableToCsv = checked(
+  "tableToCsv",
+  () => from.tableToCsv,
+  "options{name columns rows}",
+);
 /**
  * Returns what a report shows as tables: "steps" (every scalar), "groups", "rollouts" (every number of each) and "histograms". Units are
  * those of `summarize`.
@@ -52,14 +56,14 @@ export const tableToCsv: typeof from.tableToCsv = checked("tableToCsv", from.tab
  */
 export const reportTables: typeof from.reportTables = checked(
   "reportTables",
-  from.reportTables,
+  () => from.reportTables,
   "steps[] options?{limits{equalRewards lengthRewardCorrelation entropy entropyShare samplerGap truncated clipped} correctAbove}",
 );
 /**
  * Returns one row a step, in the form of the history of Weights & Biases: `run.log(row, step=row["_step"])`. Names as in the table
  * "steps" of `reportTables`; what a step does not have is absent.
  */
-export const scalarRows: typeof from.scalarRows = checked("scalarRows", from.scalarRows, "options{steps}");
+export const scalarRows: typeof from.scalarRows = checked("scalarRows", () => from.scalarRows, "options{steps}");
 /**
  * Returns the scalars of a run as the bytes of a TensorBoard event file: one event for each step and scalar, values as float32. The file's
  * name must hold "tfevents"; a folder a run makes them curves of one chart.
@@ -69,7 +73,7 @@ export const scalarRows: typeof from.scalarRows = checked("scalarRows", from.sca
  */
 export const tensorboardEvents: typeof from.tensorboardEvents = checked(
   "tensorboardEvents",
-  from.tensorboardEvents,
+  () => from.tensorboardEvents,
   "summary<steps> options?{wallTime}",
 );
 /**
@@ -84,7 +88,7 @@ export const tensorboardEvents: typeof from.tensorboardEvents = checked(
  */
 export const renderComparison: typeof from.renderComparison = checked(
   "renderComparison",
-  from.renderComparison,
+  () => from.renderComparison,
   "runs[] options?{title facts maxPrompts maxTextCharacters lastSteps limits{equalRewards lengthRewardCorrelation entropy entropyShare samplerGap truncated clipped} correctAbove}",
 );
 /**
@@ -102,7 +106,7 @@ export const renderComparison: typeof from.renderComparison = checked(
  */
 export const renderHtml: typeof from.renderHtml = checked(
   "renderHtml",
-  from.renderHtml,
+  () => from.renderHtml,
   "report<steps> options?{maxGroups maxTexts textsAtOnce maxTextCharacters maxRollouts maxTokens maxTokenCharacters limits{equalRewards lengthRewardCorrelation entropy entropyShare samplerGap truncated clipped} correctAbove}",
 );
 /**
@@ -119,7 +123,7 @@ export const renderHtml: typeof from.renderHtml = checked(
  */
 export const prepareSteps: TakesPlain<typeof from.prepareSteps> = checked(
   "prepareSteps",
-  from.prepareSteps,
+  () => from.prepareSteps,
   "rollouts[] options?{label grpoAdvantage{center scale ddof epsilon varianceFloor singleton nan} spans{grpoAdvantage{center scale ddof epsilon varianceFloor singleton nan} preset epsilon nonFinite start{ids:i} end{ids:i} head{ids:i} overlapping includeEnd unterminated startsOpen k kFuture zeta scope} spanLabels clipHigh clipLow backend arena}",
 );
 /**
@@ -147,7 +151,7 @@ export const prepareSteps: TakesPlain<typeof from.prepareSteps> = checked(
  */
 export const summarize: typeof from.summarize = checked(
   "summarize",
-  from.summarize,
+  () => from.summarize,
   "steps[] options?{limits{equalRewards lengthRewardCorrelation entropy entropyShare samplerGap truncated clipped} correctAbove}",
 );
 /**
@@ -161,6 +165,6 @@ export const summarize: typeof from.summarize = checked(
  */
 export const renderTerminal: typeof from.renderTerminal = checked(
   "renderTerminal",
-  from.renderTerminal,
+  () => from.renderTerminal,
   "summary<steps> options?{colour width maxGroups}",
 );

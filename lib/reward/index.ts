@@ -15,7 +15,7 @@ export type * from "./exports";
  */
 export const answerClusters: typeof from.answerClusters = checkedAsync(
   "answerClusters",
-  from.answerClusters,
+  () => from.answerClusters,
   "completions[] options?{by groups extract() tolerance percent symbolic timeLimit}",
 );
 /**
@@ -38,7 +38,7 @@ export const answerClusters: typeof from.answerClusters = checkedAsync(
  */
 export const codeReward: typeof from.codeReward = checkedAsync(
   "codeReward",
-  from.codeReward,
+  () => from.codeReward,
   "completions[] tests options?{sandbox timeLimit credit compare tolerance signal onProgress()}",
 );
 /**
@@ -47,7 +47,7 @@ export const codeReward: typeof from.codeReward = checkedAsync(
  *
  * @returns null where nothing is left, or thinking never ends
  */
-export const extractCode: typeof from.extractCode = checked("extractCode", from.extractCode, 'text"" language?');
+export const extractCode: typeof from.extractCode = checked("extractCode", () => from.extractCode, 'text"" language?');
 /**
  * A pool of processes for `codeReward`, with limits of its own: a program has one, its assertions another, each used once and killed.
  * Processes start when they are needed.
@@ -56,7 +56,7 @@ export const extractCode: typeof from.extractCode = checked("extractCode", from.
  */
 export const createCodeSandbox: typeof from.createCodeSandbox = checked(
   "createCodeSandbox",
-  from.createCodeSandbox,
+  () => from.createCodeSandbox,
   "options?{workers timeLimit memoryLimit outputLimit fileLimit system}",
 );
 /**
@@ -68,7 +68,7 @@ export const createCodeSandbox: typeof from.createCodeSandbox = checked(
  */
 export const formatReward: typeof from.formatReward = checked(
   "formatReward",
-  from.formatReward,
+  () => from.formatReward,
   "completions[] options?{parts opened}",
 );
 /**
@@ -82,7 +82,7 @@ export const formatReward: typeof from.formatReward = checked(
  */
 export const hybridReward: typeof from.hybridReward = checked(
   "hybridReward",
-  from.hybridReward,
+  () => from.hybridReward,
   "inputs[] options{preset}",
 );
 /**
@@ -93,7 +93,7 @@ export const hybridReward: typeof from.hybridReward = checked(
  */
 export const routeRewards: typeof from.routeRewards = checked(
   "routeRewards",
-  from.routeRewards,
+  () => from.routeRewards,
   "routes<> options?{otherwise}",
 );
 /**
@@ -108,7 +108,7 @@ export const routeRewards: typeof from.routeRewards = checked(
  */
 export const placeRewards: TakesPlain<typeof from.placeRewards> = checked(
   "placeRewards",
-  from.placeRewards,
+  () => from.placeRewards,
   "rewards:f options{mask:m attentionMask:m tokens:t padTokenId column shape offsets:i preset}",
 );
 /**
@@ -119,7 +119,7 @@ export const placeRewards: TakesPlain<typeof from.placeRewards> = checked(
  */
 export const finalAnswer: typeof from.finalAnswer = checked(
   "finalAnswer",
-  from.finalAnswer,
+  () => from.finalAnswer,
   'text"" options?{sources}',
 );
 /**
@@ -136,7 +136,7 @@ export const finalAnswer: typeof from.finalAnswer = checked(
  */
 export const mathEqual: typeof from.mathEqual = checkedAsync(
   "mathEqual",
-  from.mathEqual,
+  () => from.mathEqual,
   'answer"" wanted"" options?{tolerance percent symbolic timeLimit}',
 );
 /**
@@ -152,7 +152,7 @@ export const mathEqual: typeof from.mathEqual = checkedAsync(
  */
 export const mathReward: typeof from.mathReward = checkedAsync(
   "mathReward",
-  from.mathReward,
+  () => from.mathReward,
   "completions[] answers[] options?{sources tolerance percent symbolic timeLimit signal onProgress()}",
 );
 /**
@@ -172,7 +172,7 @@ export const mathReward: typeof from.mathReward = checkedAsync(
  */
 export const klShapedReward: TakesPlain<typeof from.klShapedReward> = checked(
   "klShapedReward",
-  from.klShapedReward,
+  () => from.klShapedReward,
   "rewards:f kl:f options{klCoefficient rewardLevel rewardClip mask:m out{tokenRewards:f} over negativeCoefficient shape offsets:i preset backend arena}",
 );
 /**
@@ -187,7 +187,7 @@ export const klShapedReward: TakesPlain<typeof from.klShapedReward> = checked(
  */
 export const lengthSharePenalty: TakesPlain<typeof from.lengthSharePenalty> = checked(
   "lengthSharePenalty",
-  from.lengthSharePenalty,
+  () => from.lengthSharePenalty,
   "rewards:f options{lengths groups groupOffsets:i}",
 );
 /**
@@ -204,7 +204,7 @@ export const lengthSharePenalty: TakesPlain<typeof from.lengthSharePenalty> = ch
  */
 export const overlongPenalty: TakesPlain<typeof from.overlongPenalty> = checked(
   "overlongPenalty",
-  from.overlongPenalty,
+  () => from.overlongPenalty,
   "rewards:f lengths:t options{maxLength buffer factor beyond preset}",
 );
 /**
@@ -220,7 +220,7 @@ export const overlongPenalty: TakesPlain<typeof from.overlongPenalty> = checked(
  */
 export const repetitionPenalty: TakesPlain<typeof from.repetitionPenalty> = checked(
   "repetitionPenalty",
-  from.repetitionPenalty,
+  () => from.repetitionPenalty,
   "rewards:f tokens:t options{ngram maxPenalty mask:m shape offsets:i backend arena}",
 );
 /**
@@ -236,7 +236,7 @@ export const repetitionPenalty: TakesPlain<typeof from.repetitionPenalty> = chec
  */
 export const stopProperlyPenalty: TakesPlain<typeof from.stopProperlyPenalty> = checked(
   "stopProperlyPenalty",
-  from.stopProperlyPenalty,
+  () => from.stopProperlyPenalty,
   "rewards:f truncated:m options{coefficient}",
 );
 /**
@@ -246,21 +246,21 @@ export const stopProperlyPenalty: TakesPlain<typeof from.stopProperlyPenalty> = 
  * @returns null where there is none
  * @see Chen et al. 2025, SEED-GRPO: Semantic Entropy Enhanced GRPO for Uncertainty-Aware Policy Optimization
  */
-export const boxedAnswer: typeof from.boxedAnswer = checked("boxedAnswer", from.boxedAnswer, 'text""');
+export const boxedAnswer: typeof from.boxedAnswer = checked("boxedAnswer", () => from.boxedAnswer, 'text""');
 /**
  * The numbers of nested lists, typed arrays and `{data, dims}` tensors in their order, as integers: fractions are cut toward zero,
  * true and false are 1 and 0. Texts, null and other records have no numbers and vanish.
  *
  * @throws SurprisalError ERR_SURPRISAL_VALUE for NaN, an infinity or an integer beyond 2^53
  */
-export const flattenIds: typeof from.flattenIds = checked("flattenIds", from.flattenIds, "value");
+export const flattenIds: typeof from.flattenIds = checked("flattenIds", () => from.flattenIds, "value");
 /**
  * Blanks, line ends, `$`, `\mathrm`, `\text`, `\left` and `\right` go; `\frac{a}{b}` becomes `(a)/(b)`, `\sqrt{a}` `sqrt(a)`, `\sqrt[n]{a}`
  * `root(n, a)` for n of up to 100 characters, `^{a}` `^a`; all brackets become parentheses. Text in, text out: it says nothing about equality. `mathEqual` does.
  */
 export const normalizeMathText: typeof from.normalizeMathText = checked(
   "normalizeMathText",
-  from.normalizeMathText,
+  () => from.normalizeMathText,
   'text""',
 );
 /**
@@ -273,10 +273,18 @@ export const normalizeMathText: typeof from.normalizeMathText = checked(
  * @returns null where there is none
  * @throws SurprisalError ERR_SURPRISAL_OPTION for another method
  */
-export const numberAnswer: typeof from.numberAnswer = checked("numberAnswer", from.numberAnswer, 'text"" method?');
+export const numberAnswer: typeof from.numberAnswer = checked(
+  "numberAnswer",
+  () => from.numberAnswer,
+  'text"" method?',
+);
 /**
  * Takes a response apart at the first closing tag. The opening tag may be absent: chat templates often put it into the prompt.
  *
  * @param tags default `<think>`, `</think>`
  */
-export const splitThinking: typeof from.splitThinking = checked("splitThinking", from.splitThinking, 'text"" tags?');
+export const splitThinking: typeof from.splitThinking = checked(
+  "splitThinking",
+  () => from.splitThinking,
+  'text"" tags?',
+);

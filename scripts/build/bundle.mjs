@@ -11,6 +11,7 @@ import { dirname, resolve } from "node:path";
 import { rollup } from "rollup";
 import { transformSync } from "@swc/core";
 import { at } from "./paths.mjs";
+import { lazyRequires } from "./lazy.mjs";
 import { pureConstants } from "./pure.mjs";
 
 // Object.assign instead of object spread: on Node 20 `{ ...a, x }` of a dozen properties takes 4 µs, and Object.assign({}, a, { x })
@@ -71,8 +72,20 @@ const missingModule = (name) => ({
   syntheticNamedExports: "missing",
 });
 
-const refuseWarnings = ({ message }) => {
-  throw new Error(message);
+/** The file in which Node finds a module of lib/ that is no input: what is of use without the rest has one of its own. */
+function chunkOf(id, inputs) {
+  const [, path] = /\/lib\/(.*)\.ts$/.exec(id) ?? [];
+  if (inputs.has(path)) return undefined;
+  if (path === "backend/contract/ops") return "part-hand-over"; // long, and of native code alone
+  if (path === undefined || /^(core|backend|backend\/contract)\/[^/]+$/.test(path)) return "part-core";
+  const [part] =
+    /^backend\/js\/(?!index|ops|exp|live|logit|top)[a-z]+|^(ops|backend|loss|advantage)(\/[^/]+)?(?=\/)|^(control|device|presets)(?=\/)/.exec(path) ?? [];
+  return part && `part-${part.replaceAll("/", "-")}`;
+}
+
+// Files that require each other do so when they run (lazy.mjs).
+const refuseWarnings = ({ code, message }) => {
+  if (code !== "CIRCULAR_CHUNK") throw new Error(message);
 };
 
 /**
@@ -84,8 +97,17 @@ export async function writeBundles(folder, { entries, programs, browser }) {
   const inputOf = (names) => Object.fromEntries(names.map((name) => [name, name]));
   const shared = { dir: folder, generatedCode: "es2015", interop: "esModule" };
 
-  const forNode = await rollup({ ...options, input: inputOf([...entries, ...programs]) });
-  await forNode.write({ ...shared, format: "cjs", entryFileNames: "[name].js", chunkFileNames: "chunks/[name].js" });
+  const loaded = [...entries, ...programs];
+  const forNode = await rollup({ ...options, input: inputOf(loaded) });
+  await forNode.write({
+    ...shared,
+    format: "cjs",
+    hoistTransitiveImports: false,
+    entryFileNames: "[name].js",
+    chunkFileNames: "chunks/[name].js",
+    manualChunks: (id) => chunkOf(id, new Set(loaded)),
+    plugins: [lazyRequires(programs)],
+  });
 
   const forBundlers = await rollup({ ...options, input: inputOf(entries), cache: forNode.cache });
   const modules = {

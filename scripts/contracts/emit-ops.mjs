@@ -2,7 +2,19 @@
 import { render } from "./expressions.mjs";
 import { camelCase, familiesOf, typeName } from "./names.mjs";
 
-export function opsFile({ ops }, hash, heading) {
+/** lib/backend/contract/names.ts: what is asked before any call. Apart from how calls are handed over, which is long. */
+export function namesFile({ ops }, hash, heading) {
+  return `// ${heading("native/include/surprisal")}
+
+/** Of the contracts that this file is made of: an addon that says another was built of others. */
+export const CONTRACTS = "${hash}";
+
+/** Every op. */
+export const OP_NAMES = [${ops.map(({ name }) => JSON.stringify(camelCase(name))).join(", ")}] as const;
+`;
+}
+
+export function opsFile({ ops }, heading) {
   const families = familiesOf(ops);
   const argsOf = (family) => [
     ...new Set(ops.filter((op) => op.family === family).map((op) => typeName(op.struct.name))),
@@ -13,9 +25,6 @@ export function opsFile({ ops }, hash, heading) {
   );
   return `// ${heading("native/include/surprisal")}
 ${imports.join("\n")}
-
-/** Of the contracts that this file is made of: an addon that says another was built of others. */
-export const CONTRACTS = "${hash}";
 
 /** Every op, with the argument structs of native/include/surprisal in camelCase. Outputs are filled in place. */
 export type BackendOps = ${families.map((family) => `${typeName(family)}Ops`).join(" & ")};
@@ -51,9 +60,7 @@ const member = (path) => path.split(".").map(camelCase).join(".");
 function bitsOf(arrays) {
   if (arrays.length > 31) throw new Error(`${arrays.length} arrays, and an int32 has room for 31 that can be absent`);
   const always = arrays.reduce((bits, { nullable }, i) => bits + (nullable ? 0 : 2 ** i), 0);
-  const asked = arrays.flatMap(({ name, nullable }, i) =>
-    nullable ? [`(a.${camelCase(name)} === null ? 0 : ${2 ** i})`] : [],
-  );
+  const asked = arrays.flatMap(({ name, nullable }, i) => (nullable ? [`(a.${camelCase(name)} ? ${2 ** i} : 0)`] : []));
   return [...(always === 0 ? [] : [always]), ...asked].join(" | ");
 }
 

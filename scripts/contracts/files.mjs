@@ -7,7 +7,7 @@ import { withFormTable } from "./emit-forms.mjs";
 import { opsHeader } from "./emit-header.mjs";
 import { jsFile } from "./emit-js.mjs";
 import { jsonFile } from "./emit-json.mjs";
-import { opsFile } from "./emit-ops.mjs";
+import { namesFile, opsFile } from "./emit-ops.mjs";
 import { spelledItems, typeFiles } from "./emit-types.mjs";
 import { isOfForms } from "./forms.mjs";
 import { hashOf } from "./hash.mjs";
@@ -34,7 +34,8 @@ export async function contractFiles() {
   const heading = (source) => `Generated from ${source} by scripts/contracts.mjs: \`npm run contracts\` renews it.`;
   const typescript = [
     ...typeFiles(model, heading).map(({ family, text }) => [`lib/backend/contract/${family}.ts`, text]),
-    ["lib/backend/contract/ops.ts", opsFile(model, hash, heading)],
+    ["lib/backend/contract/names.ts", namesFile(model, hash, heading)],
+    ["lib/backend/contract/ops.ts", opsFile(model, heading)],
     ["lib/backend/js/ops.ts", jsFile(model, heading)],
   ];
   const formatted = await Promise.all(typescript.map(async ([path, text]) => [path, await laidOut(path, text)]));

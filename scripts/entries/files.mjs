@@ -55,7 +55,7 @@ function guardOf({ name, promises, takes, byName }, shared) {
   const last = most ? `, ${most.constant}` : "";
   const lines = byName?.map(([word, own]) => `${word}: ${literal(own, most)},`);
   const text = lines ? `{\n${lines.join("\n")}\n}` : literal(takes, most);
-  return [guard, `${guard}(${quoted(name)}, from.${name}, ${text}${last})`];
+  return [guard, `${guard}(${quoted(name)}, () => from.${name}, ${text}${last})`];
 }
 
 const listed = (texts) => (texts.length > 0 ? `<${texts.join(", ")}>` : "");

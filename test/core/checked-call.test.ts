@@ -243,7 +243,7 @@ describe("what reading an argument throws", () => {
 
   test("errors that the caller throws where it is called back stay its own, and so does the reason of a signal", async () => {
     const own = new Error("mine");
-    const calling: (run: () => unknown) => unknown = checked("calling", (run: () => unknown) => run(), "run()");
+    const calling: (run: () => unknown) => unknown = checked("calling", () => (run: () => unknown) => run(), "run()");
     expect(() =>
       calling(() => {
         throw own;
@@ -253,7 +253,7 @@ describe("what reading an argument throws", () => {
       await Promise.resolve();
       signal.throwIfAborted();
     };
-    const aborting: typeof stop = checkedAsync("aborting", stop, "options{signal}");
+    const aborting: typeof stop = checkedAsync("aborting", () => stop, "options{signal}");
     await expect(aborting({ signal: AbortSignal.abort(own) })).rejects.toBe(own);
   });
 });

@@ -1,6 +1,6 @@
 // An addon that was built from other contracts would read a call's fields as others: it is not used.
 import { nativeAddon } from "../../lib/backend/addon";
-import { CONTRACTS } from "../../lib/backend/contract/ops";
+import { CONTRACTS } from "../../lib/backend/contract/names";
 
 jest.mock("node-gyp-build", () => ({ resolve: () => require.resolve("./other-addon.cjs") }));
 

@@ -15,7 +15,10 @@ function recording(name: "js" | "cpu", seen: string[]): Backend {
 }
 
 const seen: string[] = [];
-const auto = bySize(recording("js", seen), recording("cpu", seen));
+const auto = bySize(
+  () => recording("js", seen),
+  () => recording("cpu", seen),
+);
 
 /** What makes a loss one that js is the faster backend for. */
 const SUMS_ALONE = { figures: null, oldLogProbs: new Float32Array(1) };

@@ -19,7 +19,7 @@ function answerOf(program: string): unknown {
 
 const LOADED = `const loaded = () => Object.keys(require.cache).map((file) => require("node:path").relative("dist", file).replaceAll("\\\\", "/")).sort();`;
 
-test("the main entry loads itself and shared code, no other entry, and an op on js nothing more", () => {
+test("the main entry loads itself and shared code, no other entry; an op on js what it runs, and nothing of the others", () => {
   const program = `${LOADED}
     const surprisal = require("surprisal");
     const first = loaded();
@@ -28,7 +28,8 @@ test("the main entry loads itself and shared code, no other entry, and an op on 
   const [first, later] = answerOf(program) as [string[], string[]];
   expect(first).toContain("index.js");
   expect(first.filter((file) => file !== "index.js" && !file.startsWith("chunks/"))).toEqual([]);
-  expect(later).toEqual(first);
+  const added = later.filter((file) => !first.includes(file));
+  expect(added).toEqual(["backend-js-scan", "backend-js", "ops-scan"].map((part) => `chunks/part-${part}.js`));
 });
 
 test("import and require give one library: the same functions, errors and settings", () => {
@@ -145,11 +146,11 @@ test("Rollup's bundle of one function runs", async () => {
 test.each([
   ["gae", 150_000],
   ["logprob", 150_000],
-  ["gspoLoss", 153_000],
+  ["gspoLoss", 161_000],
   ["grpoAdvantage", 150_000],
-  ["empgAdvantage", 150_000],
+  ["empgAdvantage", 151_000],
   ["findSpans", 150_000],
-  ["ppoLoss", 154_000],
+  ["ppoLoss", 162_000],
 ])("a minified bundle of %s alone is at most %d bytes", async (name, most) => {
   const { outputFiles } = await build({
     stdin: { contents: `export { ${name} } from "surprisal";`, resolveDir: ROOT },

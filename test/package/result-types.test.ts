@@ -199,7 +199,7 @@ const hasFloats = (value: unknown): boolean =>
 /** What an entry says of the public functions that take arrays of numbers, or a batch of them. */
 function takingNumbers(): string[] {
   const entry = readFileSync(path.join(ROOT, "lib/index.ts"), "utf8");
-  const functions = entry.matchAll(/= checked\(\s*"(\w+)",\s*from\.\w+,\s*("[^"]*"|\{.*?\n\s*\})/gs);
+  const functions = entry.matchAll(/= checked\(\s*"(\w+)",\s*\(\) => from\.\w+,\s*("[^"]*"|\{.*?\n\s*\})/gs);
   return [...functions].flatMap(([, name, takes]) => (/:f|\*/.test(takes!) ? [name!] : []));
 }
 

@@ -48,9 +48,6 @@ import type {
 } from "./scan";
 import type { SelectQuantileArgs, SelectTopArgs, SelectCovarianceArgs, SelectOps } from "./select";
 
-/** Of the contracts that this file is made of: an addon that says another was built of others. */
-export const CONTRACTS = "1dd32294";
-
 /** Every op, with the argument structs of native/include/surprisal in camelCase. Outputs are filled in place. */
 export type BackendOps = CorrectionOps &
   DelimOps &
@@ -90,13 +87,13 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[7] = a.high;
     numbers[8] =
       3 |
-      (a.mask === null ? 0 : 4) |
-      (a.offsets === null ? 0 : 8) |
-      (a.moments === null ? 0 : 16) |
-      (a.bounded === null ? 0 : 32) |
-      (a.differences === null ? 0 : 64) |
-      (a.above === null ? 0 : 128) |
-      (a.below === null ? 0 : 256);
+      (a.mask ? 4 : 0) |
+      (a.offsets ? 8 : 0) |
+      (a.moments ? 16 : 0) |
+      (a.bounded ? 32 : 0) |
+      (a.differences ? 64 : 0) |
+      (a.above ? 128 : 0) |
+      (a.below ? 256 : 0);
     return call(
       session,
       stop,
@@ -124,12 +121,12 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[9] = a.maskedWeight;
     numbers[10] =
       3 |
-      (a.mask === null ? 0 : 4) |
-      (a.offsets === null ? 0 : 8) |
-      (a.rowFactors === null ? 0 : 16) |
-      (a.weights === null ? 0 : 32) |
-      (a.kept === null ? 0 : 64) |
-      (a.keptCounts === null ? 0 : 128);
+      (a.mask ? 4 : 0) |
+      (a.offsets ? 8 : 0) |
+      (a.rowFactors ? 16 : 0) |
+      (a.weights ? 32 : 0) |
+      (a.kept ? 64 : 0) |
+      (a.keptCounts ? 128 : 0);
     return call(
       session,
       stop,
@@ -161,11 +158,11 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[14] = a.startsOpen;
     numbers[15] =
       2681 |
-      (a.offsets === null ? 0 : 2) |
-      (a.lengths === null ? 0 : 4) |
-      (a.headIds === null ? 0 : 128) |
-      (a.headOffsets === null ? 0 : 256) |
-      (a.alternatives === null ? 0 : 1024);
+      (a.offsets ? 2 : 0) |
+      (a.lengths ? 4 : 0) |
+      (a.headIds ? 128 : 0) |
+      (a.headOffsets ? 256 : 0) |
+      (a.alternatives ? 1024 : 0);
     return call(
       session,
       stop,
@@ -189,7 +186,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[2] = a.B;
     numbers[3] = a.T;
     numbers[4] = a.S;
-    numbers[5] = 13 | (a.offsets === null ? 0 : 2) | (a.count === null ? 0 : 16);
+    numbers[5] = 13 | (a.offsets ? 2 : 0) | (a.count ? 16 : 0);
     return call(session, stop, a.values, a.offsets, a.spans, a.means, a.count);
   },
   delimMask(call, numbers, session, stop, a: DelimMaskArgs) {
@@ -197,7 +194,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[1] = a.B;
     numbers[2] = a.T;
     numbers[3] = a.S;
-    numbers[4] = 6 | (a.offsets === null ? 0 : 1) | (a.count === null ? 0 : 8);
+    numbers[4] = 6 | (a.offsets ? 1 : 0) | (a.count ? 8 : 0);
     return call(session, stop, a.offsets, a.spans, a.mask, a.count);
   },
   delimNgrams(call, numbers, session, stop, a: DelimNgramsArgs) {
@@ -205,7 +202,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[1] = a.B;
     numbers[2] = a.T;
     numbers[3] = a.length;
-    numbers[4] = 9 | (a.mask === null ? 0 : 2) | (a.offsets === null ? 0 : 4);
+    numbers[4] = 9 | (a.mask ? 2 : 0) | (a.offsets ? 4 : 0);
     return call(session, stop, a.tokens, a.mask, a.offsets, a.counts);
   },
   divergenceRows(call, numbers, session, stop, a: DivergenceRowsArgs) {
@@ -221,11 +218,11 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[9] = a.tailFloor;
     numbers[10] =
       3 |
-      (a.mask === null ? 0 : 4) |
-      (a.gradDivergences === null ? 0 : 8) |
-      (a.support === null ? 0 : 16) |
-      (a.divergences === null ? 0 : 32) |
-      (a.gradStudent === null ? 0 : 64);
+      (a.mask ? 4 : 0) |
+      (a.gradDivergences ? 8 : 0) |
+      (a.support ? 16 : 0) |
+      (a.divergences ? 32 : 0) |
+      (a.gradStudent ? 64 : 0);
     return call(
       session,
       stop,
@@ -244,7 +241,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[2] = a.V;
     numbers[3] = a.stride;
     numbers[4] = a.K;
-    numbers[5] = 5 | (a.mask === null ? 0 : 2);
+    numbers[5] = 5 | (a.mask ? 2 : 0);
     return call(session, stop, a.logits, a.mask, a.ids);
   },
   groupNormalize(call, numbers, session, stop, a: GroupNormalizeArgs) {
@@ -261,14 +258,14 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[10] = a.gain;
     numbers[11] =
       5 |
-      (a.members === null ? 0 : 2) |
-      (a.normalized === null ? 0 : 8) |
-      (a.means === null ? 0 : 16) |
-      (a.stds === null ? 0 : 32) |
-      (a.counts === null ? 0 : 64) |
-      (a.weights === null ? 0 : 128) |
-      (a.centers === null ? 0 : 256) |
-      (a.spreads === null ? 0 : 512);
+      (a.members ? 2 : 0) |
+      (a.normalized ? 8 : 0) |
+      (a.means ? 16 : 0) |
+      (a.stds ? 32 : 0) |
+      (a.counts ? 64 : 0) |
+      (a.weights ? 128 : 0) |
+      (a.centers ? 256 : 0) |
+      (a.spreads ? 512 : 0);
     return call(
       session,
       stop,
@@ -290,12 +287,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[2] = a.G;
     numbers[3] = a.temperature;
     numbers[4] = a.floor;
-    numbers[5] =
-      5 |
-      (a.members === null ? 0 : 2) |
-      (a.weights === null ? 0 : 8) |
-      (a.logSumExps === null ? 0 : 16) |
-      (a.softMeans === null ? 0 : 32);
+    numbers[5] = 5 | (a.members ? 2 : 0) | (a.weights ? 8 : 0) | (a.logSumExps ? 16 : 0) | (a.softMeans ? 32 : 0);
     return call(session, stop, a.values, a.members, a.offsets, a.weights, a.logSumExps, a.softMeans);
   },
   groupTilt(call, numbers, session, stop, a: GroupTiltArgs) {
@@ -305,7 +297,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[3] = a.temperature;
     numbers[4] = a.coefficient;
     numbers[5] = a.least;
-    numbers[6] = 49 | (a.logFactors === null ? 0 : 2) | (a.counts === null ? 0 : 4) | (a.members === null ? 0 : 8);
+    numbers[6] = 49 | (a.logFactors ? 2 : 0) | (a.counts ? 4 : 0) | (a.members ? 8 : 0);
     return call(session, stop, a.values, a.logFactors, a.counts, a.members, a.offsets, a.weights);
   },
   groupEntropy(call, numbers, session, stop, a: GroupEntropyArgs) {
@@ -314,15 +306,14 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[2] = a.G;
     numbers[3] = a.normalize;
     numbers[4] = a.least;
-    numbers[5] = 5 | (a.members === null ? 0 : 2) | (a.entropies === null ? 0 : 8) | (a.evennesses === null ? 0 : 16);
+    numbers[5] = 5 | (a.members ? 2 : 0) | (a.entropies ? 8 : 0) | (a.evennesses ? 16 : 0);
     return call(session, stop, a.values, a.members, a.offsets, a.entropies, a.evennesses);
   },
   groupTop2(call, numbers, session, stop, a: GroupTop2Args) {
     numbers[0] = a.dtype;
     numbers[1] = a.n;
     numbers[2] = a.G;
-    numbers[3] =
-      29 | (a.members === null ? 0 : 2) | (a.bestValues === null ? 0 : 32) | (a.secondValues === null ? 0 : 64);
+    numbers[3] = 29 | (a.members ? 2 : 0) | (a.bestValues ? 32 : 0) | (a.secondValues ? 64 : 0);
     return call(session, stop, a.values, a.members, a.offsets, a.best, a.second, a.bestValues, a.secondValues);
   },
   groupColumns(call, numbers, session, stop, a: GroupColumnsArgs) {
@@ -335,11 +326,11 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[6] = a.zeroTail;
     numbers[7] =
       35 |
-      (a.mask === null ? 0 : 4) |
-      (a.offsets === null ? 0 : 8) |
-      (a.members === null ? 0 : 16) |
-      (a.baselines === null ? 0 : 64) |
-      (a.centred === null ? 0 : 128);
+      (a.mask ? 4 : 0) |
+      (a.offsets ? 8 : 0) |
+      (a.members ? 16 : 0) |
+      (a.baselines ? 64 : 0) |
+      (a.centred ? 128 : 0);
     return call(
       session,
       stop,
@@ -363,7 +354,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[6] = a.atMin;
     numbers[7] = a.between;
     numbers[8] = a.floor;
-    numbers[9] = 13 | (a.members === null ? 0 : 2);
+    numbers[9] = 13 | (a.members ? 2 : 0);
     return call(session, stop, a.values, a.members, a.offsets, a.weights);
   },
   groupBroadcast(call, numbers, session, stop, a: GroupBroadcastArgs) {
@@ -371,7 +362,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[1] = a.n;
     numbers[2] = a.B;
     numbers[3] = a.T;
-    numbers[4] = 17 | (a.rowFactors === null ? 0 : 2) | (a.mask === null ? 0 : 4) | (a.offsets === null ? 0 : 8);
+    numbers[4] = 17 | (a.rowFactors ? 2 : 0) | (a.mask ? 4 : 0) | (a.offsets ? 8 : 0);
     return call(session, stop, a.row, a.rowFactors, a.mask, a.offsets, a.tokens);
   },
   groupPlace(call, numbers, session, stop, a: GroupPlaceArgs) {
@@ -384,12 +375,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[6] = a.high;
     numbers[7] = a.transformMasked;
     numbers[8] =
-      32 |
-      (a.row === null ? 0 : 1) |
-      (a.tokens === null ? 0 : 2) |
-      (a.values === null ? 0 : 4) |
-      (a.mask === null ? 0 : 8) |
-      (a.offsets === null ? 0 : 16);
+      32 | (a.row ? 1 : 0) | (a.tokens ? 2 : 0) | (a.values ? 4 : 0) | (a.mask ? 8 : 0) | (a.offsets ? 16 : 0);
     return call(session, stop, a.row, a.tokens, a.values, a.mask, a.offsets, a.placed);
   },
   linearForward(call, numbers, session, stop, a: LinearForwardArgs) {
@@ -405,16 +391,16 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[9] = a.softcap;
     numbers[10] =
       3 |
-      (a.bias === null ? 0 : 4) |
-      (a.targets === null ? 0 : 8) |
-      (a.mask === null ? 0 : 16) |
-      (a.logProbs === null ? 0 : 32) |
-      (a.entropies === null ? 0 : 64) |
-      (a.logSumExps === null ? 0 : 128) |
-      (a.sumSquares === null ? 0 : 256) |
-      (a.maxLogits === null ? 0 : 512) |
-      (a.log1pSums === null ? 0 : 1024) |
-      (a.meanGaps === null ? 0 : 2048);
+      (a.bias ? 4 : 0) |
+      (a.targets ? 8 : 0) |
+      (a.mask ? 16 : 0) |
+      (a.logProbs ? 32 : 0) |
+      (a.entropies ? 64 : 0) |
+      (a.logSumExps ? 128 : 0) |
+      (a.sumSquares ? 256 : 0) |
+      (a.maxLogits ? 512 : 0) |
+      (a.log1pSums ? 1024 : 0) |
+      (a.meanGaps ? 2048 : 0);
     return call(
       session,
       stop,
@@ -448,15 +434,15 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[12] = a.accumulate;
     numbers[13] =
       99 |
-      (a.bias === null ? 0 : 4) |
-      (a.targets === null ? 0 : 8) |
-      (a.mask === null ? 0 : 16) |
-      (a.meanGaps === null ? 0 : 128) |
-      (a.gradLogProbs === null ? 0 : 256) |
-      (a.gradEntropies === null ? 0 : 512) |
-      (a.gradHidden === null ? 0 : 1024) |
-      (a.gradWeight === null ? 0 : 2048) |
-      (a.gradBias === null ? 0 : 4096);
+      (a.bias ? 4 : 0) |
+      (a.targets ? 8 : 0) |
+      (a.mask ? 16 : 0) |
+      (a.meanGaps ? 128 : 0) |
+      (a.gradLogProbs ? 256 : 0) |
+      (a.gradEntropies ? 512 : 0) |
+      (a.gradHidden ? 1024 : 0) |
+      (a.gradWeight ? 2048 : 0) |
+      (a.gradBias ? 4096 : 0);
     return call(
       session,
       stop,
@@ -486,15 +472,15 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[7] = a.softcap;
     numbers[8] =
       1 |
-      (a.targets === null ? 0 : 2) |
-      (a.mask === null ? 0 : 4) |
-      (a.logProbs === null ? 0 : 8) |
-      (a.entropies === null ? 0 : 16) |
-      (a.logSumExps === null ? 0 : 32) |
-      (a.maxLogits === null ? 0 : 64) |
-      (a.log1pSums === null ? 0 : 128) |
-      (a.meanGaps === null ? 0 : 256) |
-      (a.sumSquares === null ? 0 : 512);
+      (a.targets ? 2 : 0) |
+      (a.mask ? 4 : 0) |
+      (a.logProbs ? 8 : 0) |
+      (a.entropies ? 16 : 0) |
+      (a.logSumExps ? 32 : 0) |
+      (a.maxLogits ? 64 : 0) |
+      (a.log1pSums ? 128 : 0) |
+      (a.meanGaps ? 256 : 0) |
+      (a.sumSquares ? 512 : 0);
     return call(
       session,
       stop,
@@ -523,11 +509,11 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[9] = a.softcap;
     numbers[10] =
       281 |
-      (a.targets === null ? 0 : 2) |
-      (a.mask === null ? 0 : 4) |
-      (a.meanGaps === null ? 0 : 32) |
-      (a.gradLogProbs === null ? 0 : 64) |
-      (a.gradEntropies === null ? 0 : 128);
+      (a.targets ? 2 : 0) |
+      (a.mask ? 4 : 0) |
+      (a.meanGaps ? 32 : 0) |
+      (a.gradLogProbs ? 64 : 0) |
+      (a.gradEntropies ? 128 : 0);
     return call(
       session,
       stop,
@@ -553,7 +539,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[7] = a.temperature;
     numbers[8] = a.scale;
     numbers[9] = a.softcap;
-    numbers[10] = 9 | (a.targets === null ? 0 : 2) | (a.mask === null ? 0 : 4);
+    numbers[10] = 9 | (a.targets ? 2 : 0) | (a.mask ? 4 : 0);
     return call(session, stop, a.logits, a.targets, a.mask, a.states);
   },
   logprobMerge(call, numbers, session, stop, a: LogprobMergeArgs) {
@@ -565,13 +551,13 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[5] = a.softcap;
     numbers[6] =
       1 |
-      (a.logProbs === null ? 0 : 2) |
-      (a.entropies === null ? 0 : 4) |
-      (a.logSumExps === null ? 0 : 8) |
-      (a.maxLogits === null ? 0 : 16) |
-      (a.log1pSums === null ? 0 : 32) |
-      (a.meanGaps === null ? 0 : 64) |
-      (a.sumSquares === null ? 0 : 128);
+      (a.logProbs ? 2 : 0) |
+      (a.entropies ? 4 : 0) |
+      (a.logSumExps ? 8 : 0) |
+      (a.maxLogits ? 16 : 0) |
+      (a.log1pSums ? 32 : 0) |
+      (a.meanGaps ? 64 : 0) |
+      (a.sumSquares ? 128 : 0);
     return call(
       session,
       stop,
@@ -594,12 +580,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[5] = a.temperature;
     numbers[6] = a.scale;
     numbers[7] = a.softcap;
-    numbers[8] =
-      15 |
-      (a.mask === null ? 0 : 16) |
-      (a.logProbs === null ? 0 : 32) |
-      (a.maxLogits === null ? 0 : 64) |
-      (a.log1pSums === null ? 0 : 128);
+    numbers[8] = 15 | (a.mask ? 16 : 0) | (a.logProbs ? 32 : 0) | (a.maxLogits ? 64 : 0) | (a.log1pSums ? 128 : 0);
     return call(session, stop, a.logits, a.targets, a.ids, a.offsets, a.mask, a.logProbs, a.maxLogits, a.log1pSums);
   },
   logprobKeptBackward(call, numbers, session, stop, a: LogprobKeptBackwardArgs) {
@@ -613,11 +594,11 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[7] = a.softcap;
     numbers[8] =
       5231 |
-      (a.mask === null ? 0 : 16) |
-      (a.maxLogits === null ? 0 : 128) |
-      (a.log1pSums === null ? 0 : 256) |
-      (a.meanGaps === null ? 0 : 512) |
-      (a.gradEntropies === null ? 0 : 2048);
+      (a.mask ? 16 : 0) |
+      (a.maxLogits ? 128 : 0) |
+      (a.log1pSums ? 256 : 0) |
+      (a.meanGaps ? 512 : 0) |
+      (a.gradEntropies ? 2048 : 0);
     return call(
       session,
       stop,
@@ -673,26 +654,26 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[33] = a.kl.valueClamp;
     numbers[34] =
       5 |
-      (a.oldLogProbs === null ? 0 : 2) |
-      (a.factors === null ? 0 : 8) |
-      (a.clipLows === null ? 0 : 16) |
-      (a.clipHighs === null ? 0 : 32) |
-      (a.ratioCaps === null ? 0 : 64) |
-      (a.referenceLogProbs === null ? 0 : 128) |
-      (a.rowWeights === null ? 0 : 256) |
-      (a.klRowWeights === null ? 0 : 512) |
-      (a.mask === null ? 0 : 1024) |
-      (a.termMask === null ? 0 : 2048) |
-      (a.marks === null ? 0 : 4096) |
-      (a.offsets === null ? 0 : 8192) |
-      (a.members === null ? 0 : 16384) |
-      (a.groupOffsets === null ? 0 : 32768) |
-      (a.losses === null ? 0 : 65536) |
-      (a.ratios === null ? 0 : 131072) |
-      (a.klValues === null ? 0 : 262144) |
-      (a.clipped === null ? 0 : 524288) |
-      (a.gradLogProbs === null ? 0 : 1048576) |
-      (a.figures === null ? 0 : 2097152);
+      (a.oldLogProbs ? 2 : 0) |
+      (a.factors ? 8 : 0) |
+      (a.clipLows ? 16 : 0) |
+      (a.clipHighs ? 32 : 0) |
+      (a.ratioCaps ? 64 : 0) |
+      (a.referenceLogProbs ? 128 : 0) |
+      (a.rowWeights ? 256 : 0) |
+      (a.klRowWeights ? 512 : 0) |
+      (a.mask ? 1024 : 0) |
+      (a.termMask ? 2048 : 0) |
+      (a.marks ? 4096 : 0) |
+      (a.offsets ? 8192 : 0) |
+      (a.members ? 16384 : 0) |
+      (a.groupOffsets ? 32768 : 0) |
+      (a.losses ? 65536 : 0) |
+      (a.ratios ? 131072 : 0) |
+      (a.klValues ? 262144 : 0) |
+      (a.clipped ? 524288 : 0) |
+      (a.gradLogProbs ? 1048576 : 0) |
+      (a.figures ? 2097152 : 0);
     return call(
       session,
       stop,
@@ -757,26 +738,26 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[33] = a.kl.valueClamp;
     numbers[34] =
       5 |
-      (a.oldLogProbs === null ? 0 : 2) |
-      (a.factors === null ? 0 : 8) |
-      (a.clipLows === null ? 0 : 16) |
-      (a.clipHighs === null ? 0 : 32) |
-      (a.ratioCaps === null ? 0 : 64) |
-      (a.referenceLogProbs === null ? 0 : 128) |
-      (a.rowWeights === null ? 0 : 256) |
-      (a.klRowWeights === null ? 0 : 512) |
-      (a.mask === null ? 0 : 1024) |
-      (a.termMask === null ? 0 : 2048) |
-      (a.marks === null ? 0 : 4096) |
-      (a.offsets === null ? 0 : 8192) |
-      (a.members === null ? 0 : 16384) |
-      (a.groupOffsets === null ? 0 : 32768) |
-      (a.losses === null ? 0 : 65536) |
-      (a.ratios === null ? 0 : 131072) |
-      (a.klValues === null ? 0 : 262144) |
-      (a.clipped === null ? 0 : 524288) |
-      (a.gradLogProbs === null ? 0 : 1048576) |
-      (a.figures === null ? 0 : 2097152);
+      (a.oldLogProbs ? 2 : 0) |
+      (a.factors ? 8 : 0) |
+      (a.clipLows ? 16 : 0) |
+      (a.clipHighs ? 32 : 0) |
+      (a.ratioCaps ? 64 : 0) |
+      (a.referenceLogProbs ? 128 : 0) |
+      (a.rowWeights ? 256 : 0) |
+      (a.klRowWeights ? 512 : 0) |
+      (a.mask ? 1024 : 0) |
+      (a.termMask ? 2048 : 0) |
+      (a.marks ? 4096 : 0) |
+      (a.offsets ? 8192 : 0) |
+      (a.members ? 16384 : 0) |
+      (a.groupOffsets ? 32768 : 0) |
+      (a.losses ? 65536 : 0) |
+      (a.ratios ? 131072 : 0) |
+      (a.klValues ? 262144 : 0) |
+      (a.clipped ? 524288 : 0) |
+      (a.gradLogProbs ? 1048576 : 0) |
+      (a.figures ? 2097152 : 0);
     return call(
       session,
       stop,
@@ -835,25 +816,25 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[27] = a.kl.valueClamp;
     numbers[28] =
       4194323 |
-      (a.mask === null ? 0 : 4) |
-      (a.oldLogProbs === null ? 0 : 8) |
-      (a.factors === null ? 0 : 32) |
-      (a.clipLows === null ? 0 : 64) |
-      (a.clipHighs === null ? 0 : 128) |
-      (a.ratioCaps === null ? 0 : 256) |
-      (a.referenceLogProbs === null ? 0 : 512) |
-      (a.weights === null ? 0 : 1024) |
-      (a.klWeights === null ? 0 : 2048) |
-      (a.entropyWeights === null ? 0 : 4096) |
-      (a.termMask === null ? 0 : 8192) |
-      (a.marks === null ? 0 : 16384) |
-      (a.logProbs === null ? 0 : 32768) |
-      (a.entropies === null ? 0 : 65536) |
-      (a.logSumExps === null ? 0 : 131072) |
-      (a.maxLogits === null ? 0 : 262144) |
-      (a.log1pSums === null ? 0 : 524288) |
-      (a.meanGaps === null ? 0 : 1048576) |
-      (a.sumSquares === null ? 0 : 2097152);
+      (a.mask ? 4 : 0) |
+      (a.oldLogProbs ? 8 : 0) |
+      (a.factors ? 32 : 0) |
+      (a.clipLows ? 64 : 0) |
+      (a.clipHighs ? 128 : 0) |
+      (a.ratioCaps ? 256 : 0) |
+      (a.referenceLogProbs ? 512 : 0) |
+      (a.weights ? 1024 : 0) |
+      (a.klWeights ? 2048 : 0) |
+      (a.entropyWeights ? 4096 : 0) |
+      (a.termMask ? 8192 : 0) |
+      (a.marks ? 16384 : 0) |
+      (a.logProbs ? 32768 : 0) |
+      (a.entropies ? 65536 : 0) |
+      (a.logSumExps ? 131072 : 0) |
+      (a.maxLogits ? 262144 : 0) |
+      (a.log1pSums ? 524288 : 0) |
+      (a.meanGaps ? 1048576 : 0) |
+      (a.sumSquares ? 2097152 : 0);
     return call(
       session,
       stop,
@@ -888,12 +869,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[2] = a.kFuture;
     numbers[3] = a.epsilon;
     numbers[4] = a.finite;
-    numbers[5] =
-      1 |
-      (a.entropyNorms === null ? 0 : 2) |
-      (a.scales === null ? 0 : 4) |
-      (a.clarities === null ? 0 : 8) |
-      (a.count === null ? 0 : 16);
+    numbers[5] = 1 | (a.entropyNorms ? 2 : 0) | (a.scales ? 4 : 0) | (a.clarities ? 8 : 0) | (a.count ? 16 : 0);
     return call(session, stop, a.entropies, a.entropyNorms, a.scales, a.clarities, a.count);
   },
   modulateSpans(call, numbers, session, stop, a: ModulateSpansArgs) {
@@ -904,7 +880,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[4] = a.S;
     numbers[5] = a.zeta;
     numbers[6] = a.scope;
-    numbers[7] = 249 | (a.mask === null ? 0 : 2) | (a.offsets === null ? 0 : 4) | (a.count === null ? 0 : 256);
+    numbers[7] = 249 | (a.mask ? 2 : 0) | (a.offsets ? 4 : 0) | (a.count ? 256 : 0);
     return call(
       session,
       stop,
@@ -942,16 +918,16 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[19] = a.zeroOne;
     numbers[20] =
       33 |
-      (a.mask === null ? 0 : 2) |
-      (a.positive === null ? 0 : 4) |
-      (a.offsets === null ? 0 : 8) |
-      (a.members === null ? 0 : 16) |
-      (a.sequenceEntropies === null ? 0 : 64) |
-      (a.groupMeanEntropies === null ? 0 : 128) |
-      (a.entropyRatios === null ? 0 : 256) |
-      (a.weights === null ? 0 : 512) |
-      (a.lengths === null ? 0 : 1024) |
-      (a.valid === null ? 0 : 2048);
+      (a.mask ? 2 : 0) |
+      (a.positive ? 4 : 0) |
+      (a.offsets ? 8 : 0) |
+      (a.members ? 16 : 0) |
+      (a.sequenceEntropies ? 64 : 0) |
+      (a.groupMeanEntropies ? 128 : 0) |
+      (a.entropyRatios ? 256 : 0) |
+      (a.weights ? 512 : 0) |
+      (a.lengths ? 1024 : 0) |
+      (a.valid ? 2048 : 0);
     return call(
       session,
       stop,
@@ -979,12 +955,12 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[6] = a.reduce;
     numbers[7] =
       3 |
-      (a.mask === null ? 0 : 4) |
-      (a.offsets === null ? 0 : 8) |
-      (a.members === null ? 0 : 16) |
-      (a.groupOffsets === null ? 0 : 32) |
-      (a.logRatios === null ? 0 : 64) |
-      (a.ratios === null ? 0 : 128);
+      (a.mask ? 4 : 0) |
+      (a.offsets ? 8 : 0) |
+      (a.members ? 16 : 0) |
+      (a.groupOffsets ? 32 : 0) |
+      (a.logRatios ? 64 : 0) |
+      (a.ratios ? 128 : 0);
     return call(
       session,
       stop,
@@ -1004,13 +980,13 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[2] = a.B;
     numbers[3] = a.T;
     numbers[4] = a.nanPolicy;
-    numbers[5] = 9 | (a.mask === null ? 0 : 2) | (a.offsets === null ? 0 : 4);
+    numbers[5] = 9 | (a.mask ? 2 : 0) | (a.offsets ? 4 : 0);
     return call(session, stop, a.values, a.mask, a.offsets, a.partials);
   },
   reduceMerge(call, numbers, session, stop, a: ReduceMergeArgs) {
     numbers[0] = a.B;
     numbers[1] = a.G;
-    numbers[2] = 9 | (a.members === null ? 0 : 2) | (a.offsets === null ? 0 : 4);
+    numbers[2] = 9 | (a.members ? 2 : 0) | (a.offsets ? 4 : 0);
     return call(session, stop, a.partials, a.members, a.offsets, a.merged);
   },
   reduceWhiten(call, numbers, session, stop, a: ReduceWhitenArgs) {
@@ -1030,7 +1006,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[13] = a.keepMean;
     numbers[14] = a.nanPolicy;
     numbers[15] = a.transformMasked;
-    numbers[16] = 49 | (a.mask === null ? 0 : 2) | (a.offsets === null ? 0 : 4) | (a.groupIds === null ? 0 : 8);
+    numbers[16] = 49 | (a.mask ? 2 : 0) | (a.offsets ? 4 : 0) | (a.groupIds ? 8 : 0);
     return call(session, stop, a.values, a.mask, a.offsets, a.groupIds, a.moments, a.whitened);
   },
   reduceAffine(call, numbers, session, stop, a: ReduceAffineArgs) {
@@ -1040,12 +1016,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[3] = a.T;
     numbers[4] = a.transformMasked;
     numbers[5] = a.divisor;
-    numbers[6] =
-      33 |
-      (a.mask === null ? 0 : 2) |
-      (a.offsets === null ? 0 : 4) |
-      (a.center === null ? 0 : 8) |
-      (a.scale === null ? 0 : 16);
+    numbers[6] = 33 | (a.mask ? 2 : 0) | (a.offsets ? 4 : 0) | (a.center ? 8 : 0) | (a.scale ? 16 : 0);
     return call(session, stop, a.values, a.mask, a.offsets, a.center, a.scale, a.mapped);
   },
   reduceClamp(call, numbers, session, stop, a: ReduceClampArgs) {
@@ -1056,12 +1027,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[4] = a.low;
     numbers[5] = a.high;
     numbers[6] = a.transformMasked;
-    numbers[7] =
-      1 |
-      (a.mask === null ? 0 : 2) |
-      (a.offsets === null ? 0 : 4) |
-      (a.clamped === null ? 0 : 8) |
-      (a.counts === null ? 0 : 16);
+    numbers[7] = 1 | (a.mask ? 2 : 0) | (a.offsets ? 4 : 0) | (a.clamped ? 8 : 0) | (a.counts ? 16 : 0);
     return call(session, stop, a.values, a.mask, a.offsets, a.clamped, a.counts);
   },
   reduceGamma(call, numbers, session, stop, a: ReduceGammaArgs) {
@@ -1077,18 +1043,18 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[9] = a.allFactors;
     numbers[10] =
       17 |
-      (a.factors === null ? 0 : 2) |
-      (a.mask === null ? 0 : 4) |
-      (a.offsets === null ? 0 : 8) |
-      (a.weights === null ? 0 : 32) |
-      (a.logWeights === null ? 0 : 64);
+      (a.factors ? 2 : 0) |
+      (a.mask ? 4 : 0) |
+      (a.offsets ? 8 : 0) |
+      (a.weights ? 32 : 0) |
+      (a.logWeights ? 64 : 0);
     return call(session, stop, a.logRatios, a.factors, a.mask, a.offsets, a.signs, a.weights, a.logWeights);
   },
   reduceCounts(call, numbers, session, stop, a: ReduceCountsArgs) {
     numbers[0] = a.n;
     numbers[1] = a.B;
     numbers[2] = a.T;
-    numbers[3] = 4 | (a.mask === null ? 0 : 1) | (a.offsets === null ? 0 : 2);
+    numbers[3] = 4 | (a.mask ? 1 : 0) | (a.offsets ? 2 : 0);
     return call(session, stop, a.mask, a.offsets, a.counts);
   },
   scanGae(call, numbers, session, stop, a: ScanGaeArgs) {
@@ -1103,13 +1069,13 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[8] = a.lambdasPerToken;
     numbers[9] =
       3 |
-      (a.gammas === null ? 0 : 4) |
-      (a.mask === null ? 0 : 8) |
-      (a.bootstrap === null ? 0 : 16) |
-      (a.offsets === null ? 0 : 32) |
-      (a.advantages === null ? 0 : 64) |
-      (a.returns === null ? 0 : 128) |
-      (a.lambdas === null ? 0 : 256);
+      (a.gammas ? 4 : 0) |
+      (a.mask ? 8 : 0) |
+      (a.bootstrap ? 16 : 0) |
+      (a.offsets ? 32 : 0) |
+      (a.advantages ? 64 : 0) |
+      (a.returns ? 128 : 0) |
+      (a.lambdas ? 256 : 0);
     return call(
       session,
       stop,
@@ -1132,12 +1098,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[4] = a.gamma;
     numbers[5] = a.maskMode;
     numbers[6] = a.transformMasked;
-    numbers[7] =
-      33 |
-      (a.gammas === null ? 0 : 2) |
-      (a.mask === null ? 0 : 4) |
-      (a.bootstrap === null ? 0 : 8) |
-      (a.offsets === null ? 0 : 16);
+    numbers[7] = 33 | (a.gammas ? 2 : 0) | (a.mask ? 4 : 0) | (a.bootstrap ? 8 : 0) | (a.offsets ? 16 : 0);
     return call(session, stop, a.rewards, a.gammas, a.mask, a.bootstrap, a.offsets, a.returns);
   },
   scanVtrace(call, numbers, session, stop, a: ScanVtraceArgs) {
@@ -1155,14 +1116,14 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[11] = a.lambdasPerToken;
     numbers[12] =
       7 |
-      (a.gammas === null ? 0 : 8) |
-      (a.mask === null ? 0 : 16) |
-      (a.bootstrap === null ? 0 : 32) |
-      (a.offsets === null ? 0 : 64) |
-      (a.targets === null ? 0 : 128) |
-      (a.advantages === null ? 0 : 256) |
-      (a.accumulated === null ? 0 : 512) |
-      (a.lambdas === null ? 0 : 1024);
+      (a.gammas ? 8 : 0) |
+      (a.mask ? 16 : 0) |
+      (a.bootstrap ? 32 : 0) |
+      (a.offsets ? 64 : 0) |
+      (a.targets ? 128 : 0) |
+      (a.advantages ? 256 : 0) |
+      (a.accumulated ? 512 : 0) |
+      (a.lambdas ? 1024 : 0);
     return call(
       session,
       stop,
@@ -1188,7 +1149,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[5] = a.maskMode;
     numbers[6] = a.normalize;
     numbers[7] = a.maskedWeight;
-    numbers[8] = 9 | (a.mask === null ? 0 : 2) | (a.offsets === null ? 0 : 4);
+    numbers[8] = 9 | (a.mask ? 2 : 0) | (a.offsets ? 4 : 0);
     return call(session, stop, a.values, a.mask, a.offsets, a.tails);
   },
   scanPrefix(call, numbers, session, stop, a: ScanPrefixArgs) {
@@ -1198,14 +1159,14 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[3] = a.T;
     numbers[4] = a.exclusive;
     numbers[5] =
-      (a.values === null ? 0 : 1) |
-      (a.logProbs === null ? 0 : 2) |
-      (a.sumSquares === null ? 0 : 4) |
-      (a.weights === null ? 0 : 8) |
-      (a.mask === null ? 0 : 16) |
-      (a.offsets === null ? 0 : 32) |
-      (a.terms === null ? 0 : 64) |
-      (a.sums === null ? 0 : 128);
+      (a.values ? 1 : 0) |
+      (a.logProbs ? 2 : 0) |
+      (a.sumSquares ? 4 : 0) |
+      (a.weights ? 8 : 0) |
+      (a.mask ? 16 : 0) |
+      (a.offsets ? 32 : 0) |
+      (a.terms ? 64 : 0) |
+      (a.sums ? 128 : 0);
     return call(session, stop, a.values, a.logProbs, a.sumSquares, a.weights, a.mask, a.offsets, a.terms, a.sums);
   },
   scanShares(call, numbers, session, stop, a: ScanSharesArgs) {
@@ -1215,12 +1176,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[3] = a.T;
     numbers[4] = a.gain;
     numbers[5] = a.epsilon;
-    numbers[6] =
-      1 |
-      (a.mask === null ? 0 : 2) |
-      (a.offsets === null ? 0 : 4) |
-      (a.weights === null ? 0 : 8) |
-      (a.products === null ? 0 : 16);
+    numbers[6] = 1 | (a.mask ? 2 : 0) | (a.offsets ? 4 : 0) | (a.weights ? 8 : 0) | (a.products ? 16 : 0);
     return call(session, stop, a.values, a.mask, a.offsets, a.weights, a.products);
   },
   selectQuantile(call, numbers, session, stop, a: SelectQuantileArgs) {
@@ -1230,12 +1186,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[3] = a.T;
     numbers[4] = a.over;
     numbers[5] = a.q;
-    numbers[6] =
-      1 |
-      (a.mask === null ? 0 : 2) |
-      (a.offsets === null ? 0 : 4) |
-      (a.thresholds === null ? 0 : 8) |
-      (a.selected === null ? 0 : 16);
+    numbers[6] = 1 | (a.mask ? 2 : 0) | (a.offsets ? 4 : 0) | (a.thresholds ? 8 : 0) | (a.selected ? 16 : 0);
     return call(session, stop, a.values, a.mask, a.offsets, a.thresholds, a.selected);
   },
   selectTop(call, numbers, session, stop, a: SelectTopArgs) {
@@ -1247,7 +1198,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[5] = a.share;
     numbers[6] = a.k;
     numbers[7] = a.least;
-    numbers[8] = 9 | (a.mask === null ? 0 : 2) | (a.offsets === null ? 0 : 4) | (a.counts === null ? 0 : 16);
+    numbers[8] = 9 | (a.mask ? 2 : 0) | (a.offsets ? 4 : 0) | (a.counts ? 16 : 0);
     return call(session, stop, a.values, a.mask, a.offsets, a.selected, a.counts);
   },
   selectCovariance(call, numbers, session, stop, a: SelectCovarianceArgs) {
@@ -1263,12 +1214,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[9] = a.share;
     numbers[10] = a.k;
     numbers[11] = a.least;
-    numbers[12] =
-      35 |
-      (a.mask === null ? 0 : 4) |
-      (a.excluded === null ? 0 : 8) |
-      (a.offsets === null ? 0 : 16) |
-      (a.counts === null ? 0 : 64);
+    numbers[12] = 35 | (a.mask ? 4 : 0) | (a.excluded ? 8 : 0) | (a.offsets ? 16 : 0) | (a.counts ? 64 : 0);
     return call(session, stop, a.advantages, a.logProbs, a.mask, a.excluded, a.offsets, a.selected, a.counts);
   },
 };

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 
 import { findNative, noWasmFile } from "../addon";
-import { CONTRACTS, HAND_OVER } from "../contract/ops";
+import { CONTRACTS, OP_NAMES } from "../contract/names";
 import { processState } from "../process-state";
 import { type WasmCode, webAssembly } from "./engine";
 import { WasmInstance } from "./instance";
@@ -42,7 +42,7 @@ function load(): Loaded {
     const given = state.given ?? readFileSync(file!);
     const module = isBytes(given) ? new engine.Module(given) : given;
     const first = new WasmInstance(module);
-    const fits = first.contracts === CONTRACTS && Object.keys(HAND_OVER).every((op) => first.ops.includes(op));
+    const fits = first.contracts === CONTRACTS && OP_NAMES.every((op) => first.ops.includes(op));
     return fits
       ? { module, first, file }
       : { reason: `${WASM_FILE} was built from another version of this package`, file };
