@@ -17,8 +17,7 @@
           # gyp's defaults add -fno-rtti and -fno-exceptions; they stay: native code returns a status.
           "cflags": [
             "-O3",
-            # A tenth of the compiler's time for a pass that finds nothing here; clang has none.
-            "-fno-gcse", "-Wno-ignored-optimization-argument",
+            "<!@(node scripts/build/compiler-flags.mjs)",
             "-fvisibility=hidden",
             "-fvisibility-inlines-hidden",
             # One rounding per written operation: results repeat across compilers and CPUs.

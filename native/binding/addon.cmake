@@ -51,7 +51,11 @@ else()
   set_property(SOURCE ${CPU_SOURCES} PROPERTY COMPILE_OPTIONS $<$<NOT:$<CONFIG:Debug>>:-O2>)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  target_compile_options(surprisal PRIVATE $<$<NOT:$<CONFIG:Debug>>:-fno-gcse>) # as in binding.gyp
+  target_compile_options(surprisal PRIVATE $<$<NOT:$<CONFIG:Debug>>:-fno-gcse>) # as for binding.gyp: scripts/build/compiler-flags.mjs
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    set(BY_VECTORS vector_loop:4096:noalign,libcall:-1:noalign)
+    target_compile_options(surprisal PRIVATE -mmemcpy-strategy=${BY_VECTORS} -mmemset-strategy=${BY_VECTORS})
+  endif()
 endif()
 # Two thirds of a file of the binding are these headers.
 target_precompile_headers(surprisal PRIVATE <napi.h> <functional> <memory> <string> <vector>)

@@ -25,12 +25,13 @@ srp_status Call::read_number(double number, const Field& field) {
     return SRP_OK;
   }
   const double limit = field.kind == Kind::kInt32 ? 2147483647.0 : 9007199254740991.0;
-  if (!(fabs(number) <= limit) || number != trunc(number))
+  const int64_t integer = fabs(number) <= limit ? static_cast<int64_t>(number) : 0;
+  if (static_cast<double>(integer) != number)  // nor is NaN, or what is beyond the limit
     return refuse(SRP_BAD_ARGUMENT, field, "is " + std::to_string(number) + ", expected an integer");
   if (field.kind == Kind::kInt32)
-    put(field.offset, static_cast<int32_t>(number));
+    put(field.offset, static_cast<int32_t>(integer));
   else
-    put(field.offset, static_cast<int64_t>(number));
+    put(field.offset, integer);
   return SRP_OK;
 }
 

@@ -30,6 +30,21 @@ struct LogprobBlock {
   float max;  // raw logit
 };
 
+// One by one: of a loop, or of `= {}`, compilers make a memset, and that a string instruction, which costs as much as ten terms.
+SRP_INLINE void clear(F32* sums) {
+  sums[0] = F32{};
+  sums[1] = F32{};
+  if (kAccumulators == 2) return;
+  sums[kAccumulators - 2] = F32{};
+  sums[kAccumulators - 1] = F32{};
+}
+
+SRP_INLINE void clear(LogprobBlock* block) {
+  clear(block->s);
+  clear(block->w);
+  clear(block->q);
+}
+
 struct LogprobTotals {
   F64 s, w, q;
 };
@@ -50,7 +65,8 @@ SRP_INLINE void add_term(const LogprobMap& map, F32 x, F32* s, F32* w, F32* q) {
 // n is a multiple of kStep. Where a logit is NaN or infinite, so are the sums.
 template <bool kSquares, class T>
 SRP_INLINE LogprobBlock sum_block(const LogprobMap& map, const T* x, int64_t n) {
-  LogprobBlock block = {};
+  LogprobBlock block;
+  clear(&block);
   F32 high[2] = {splat(-INFINITY), splat(-INFINITY)};
   for (int64_t i = 0; i < n; i += kStep) {
     for (int64_t byte = 0; byte < kStep * int64_t{sizeof(T)}; byte += 64)
