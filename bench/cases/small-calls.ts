@@ -18,7 +18,7 @@ const [x, y] = [draw.f32(n), draw.f32(n)];
 const gap = (i: number): number => x[i]! - y[i]!;
 const every = (of: (i: number) => number): number[] => Array.from(x, (_, i) => of(i));
 
-type Outputs = Readonly<Record<string, Float32Array>>;
+type Outputs = Readonly<Record<string, Float32Array | Int32Array>>;
 
 /** A call that fills these outputs, and what has to be in one of them. */
 interface SmallCall {
@@ -78,7 +78,7 @@ const CALLS: Readonly<Record<string, SmallCall>> = {
   },
   groupNormalize: {
     kernel: "group",
-    out: { normalized: floats(), means: floats(n / 8), stds: floats(n / 8) },
+    out: { normalized: floats(), means: floats(n / 8), stds: floats(n / 8), counts: new Int32Array(n / 8) },
     run: (lib, out) => lib.groupNormalize(x, { groupOffsets: eights, epsilon: 1e-6, out }),
     checked: "normalized",
     wanted: () =>

@@ -198,9 +198,10 @@ const { get: bufferOf } = Object.getOwnPropertyDescriptor(
   get: (this: unknown) => ArrayBufferLike;
 };
 
-/** Puts the buffers of `arrays` behind the first `count` and returns how many there are then. */
-function addBuffers(buffers: unknown[], count: number, arrays: NamedArrays): number {
+/** Puts the buffers of `arrays` behind the first `count` and returns how many there are then; of those alone that `given` names. */
+function addBuffers(buffers: unknown[], count: number, arrays: NamedArrays, given?: NamedArrays): number {
   for (const name in arrays) {
+    if (given !== undefined && given[name] == null) continue;
     const array = arrays[name];
     const onHost: boolean = ArrayBuffer.isView(array);
     if (array != null) buffers[count++] = onHost ? bufferOf.call(array) : array.buffer;
@@ -235,7 +236,8 @@ function anyTwice(buffers: readonly unknown[], ends: number, count: number): boo
 /**
  * Refuses outputs that share memory with an input or with each other. Absent arrays are skipped.
  *
- * @param given the outputs that the caller gave: where there are none all are new, and share memory with nothing
+ * @param given what the caller gave, by the names of the outputs, or the one output: the others are new, and share memory with nothing.
+ * To ask a small new array for its buffer is to give it one, which costs more than a small call
  */
 export function refuseOverlap(
   op: string,
@@ -246,7 +248,8 @@ export function refuseOverlap(
   if (given == null) return;
   // Nearly always every output has a buffer of its own. Then there is nothing to compare.
   const buffers = new Array<unknown>(16); // place for most calls: an array that grows costs more than all else here
-  const ends = addBuffers(buffers, 0, outputs);
+  const one = ArrayBuffer.isView(given) || DeviceArray.is(given);
+  const ends = addBuffers(buffers, 0, outputs, one ? undefined : (given as NamedArrays));
   if (!anyTwice(buffers, ends, addBuffers(buffers, ends, inputs))) return;
   for (const name in outputs) {
     const output = outputs[name];

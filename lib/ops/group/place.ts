@@ -65,7 +65,7 @@ export function placeRows(
   const placed = outputOr(op, names.placed, options.out?.placed, dtype, n, stream);
   refuseOverlap(
     op,
-    options.out,
+    options.out?.placed,
     { [names.placed]: placed },
     { [names.row]: row, [names.tokens]: tokens, [names.values]: values, mask, offsets },
   );
