@@ -7,7 +7,7 @@ const TOKENS = "an exponential in float64 for each token, its gradient and all f
 const SCAN =
   "arithmetic: steps are composed in float64, whose lanes have to be moved for it, and made of float32 and back";
 const CALL =
-  "the way through Node-API, which is asked of each array, given or not, and the checks of options and arrays in JavaScript";
+  "the way through Node-API, which is asked for each array, and the checks of options and arrays in JavaScript";
 const HEAD =
   "short runs of products are gathered in float64, which a product in float32 does not do, and the exponentials of the logits follow";
 

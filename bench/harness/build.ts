@@ -1,10 +1,10 @@
 // Builds of the package as the bench loads them: each an instance of its own, with its own addon, so that two revisions or
 // two instruction sets run side by side in one process.
 import type * as library from "../../lib";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { join, sep } from "node:path";
+import { join } from "node:path";
 
 export type Library = typeof library;
 
@@ -72,18 +72,31 @@ function partFromCopies(): void {
   for (const key of shared) Reflect.deleteProperty(globalThis, key);
 }
 
+const loaded = new Set<string>();
+
+/** Where a package can be loaded from that was not loaded yet: files that a build loads later must be its own. */
+function freshCopy(packageRoot: string): string {
+  if (!loaded.has(packageRoot)) {
+    loaded.add(packageRoot);
+    return packageRoot;
+  }
+  const folder = mkdtempSync(join(tmpdir(), "surprisal-bench-"));
+  folders.push(folder);
+  for (const part of ["package.json", "dist"]) cpSync(join(packageRoot, part), join(folder, part), { recursive: true });
+  return folder;
+}
+
 /** Loads dist/ below `packageRoot` anew. */
 export function loadBuild(name: string, packageRoot: string, { level }: BuildOptions = {}): Build {
-  const load = createRequire(join(packageRoot, "package.json"));
-  const dist = join(packageRoot, "dist") + sep;
-  for (const file of Object.keys(load.cache)) if (file.startsWith(dist)) Reflect.deleteProperty(load.cache, file);
+  const folder = freshCopy(packageRoot);
+  const load = createRequire(join(folder, "package.json"));
   partFromCopies();
   const variables = {
     SURPRISAL_NATIVE_PATH: copyOfAddon(packageRoot),
     ...(level !== undefined && { SURPRISAL_CPU: level }),
   };
   return withEnvironment(variables, () => {
-    const lib = load(join(dist, "index.js")) as Library;
+    const lib = load(join(folder, "dist", "index.js")) as Library;
     const cpu = lib.backendInfo().backends.find((backend) => backend.name === "cpu");
     if (!cpu?.available) throw new Error(`${name}: the CPU backend cannot run: ${cpu?.reason ?? "unknown"}`);
     // The library asks the environment at its first call, not at loading alone.
