@@ -33,10 +33,11 @@ function opsOf(backend: Opens): Record<OpName, Call> {
  * a call needs it.
  */
 export function bySize(openSmall: Opens, openLarge: Opens): Backend {
-  const [small, large] = [once(openSmall), once(openLarge)];
+  const large = once(openLarge);
   const all = opsOf(large) as unknown as BackendOps; // an entry each of OP_NAMES, which has all
+  let few: BackendOps | undefined;
   const opsFor = (op: keyof typeof SMALL_CALLS, { byteLength }: ArrayBufferView): BackendOps =>
-    byteLength <= SMALL_CALLS[op] ? small().ops : all;
+    byteLength <= SMALL_CALLS[op] ? (few ??= openSmall().ops) : all;
   // A KL term or more figures than the sums take js longer than the way into native code, on a handful of tokens already.
   const lossOps = (op: "lossToken" | "lossRow", args: LossTokenArgs): BackendOps =>
     isBare(args) ? opsFor(op, args.logProbs) : all;
