@@ -10,6 +10,7 @@ import { takesDeviceArrays } from "../../core/device-ops";
 import { DeviceSummary } from "../../core/device-summary";
 import type { FloatArray } from "../../core/dtype";
 import { widestFloat } from "../../core/float-arrays";
+import { keepingLast } from "../../core/kept-memory";
 import { optionError } from "../../core/errors";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needPerRowOrToken, type Per, type PerRowOrToken } from "../../core/per-row";
@@ -140,16 +141,7 @@ function newMemory(rows: number): RowMemory {
   return { sums: new Float64Array(rows * LOSS_SUMS), weights: new Float64Array(rows) };
 }
 
-const KEPT_ROWS = 4096;
-let lastMemory = newMemory(0);
-
-/** That of the last call where it had as many rows: small arrays cost more than a call on them. */
-function memoryOf(rows: number): RowMemory {
-  if (lastMemory.weights.length === rows) return lastMemory;
-  const memory = newMemory(rows);
-  if (rows <= KEPT_ROWS) lastMemory = memory;
-  return memory;
-}
+const memoryOf = keepingLast(newMemory);
 
 /** The weights of the loss, in this memory where they do not lie on a device. */
 function needWeights(

@@ -8,6 +8,7 @@ import { DeviceSummary } from "../../core/device-summary";
 import { DTYPE_CODE, type FloatArray, type FloatDType } from "../../core/dtype";
 import { optionError } from "../../core/errors";
 import { asFloat, widestFloat } from "../../core/float-arrays";
+import { keepingLast } from "../../core/kept-memory";
 import { needWord } from "../../core/option-checks";
 import type { Rows } from "../../core/row-layout";
 import type { Stream } from "../../core/stream";
@@ -142,16 +143,7 @@ function sums(figures: Float64Array, largest: boolean): LossFigures<number> {
   return batch;
 }
 
-const MOST_KEPT = 4096;
-let kept = new Float64Array(0);
-
-/** Memory for figures that nobody sees but here; that of the last call where it had as many, since to make it costs more than a small call. */
-function keptFigures(count: number): Float64Array {
-  if (kept.length === count) return kept;
-  const figures = new Float64Array(count);
-  if (count <= MOST_KEPT) kept = figures;
-  return figures;
-}
+const keptFigures = keepingLast((count) => new Float64Array(count));
 
 /** What a call of a loss wants back, and where it runs. */
 interface LossWishes<Output extends LossOutput> extends BackendOption {

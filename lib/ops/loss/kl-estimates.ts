@@ -6,6 +6,7 @@ import { needFloats, needOutput, refuseOverlap } from "../../core/arrays";
 import { takesDeviceArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
 import { widestFloat } from "../../core/float-arrays";
+import { keepingLast } from "../../core/kept-memory";
 import type { DeviceArray, DeviceFloatArray } from "../../core/device-array";
 import { DeviceSummary } from "../../core/device-summary";
 import type { AnyFloatArray, Anywhere } from "../../core/on-device";
@@ -94,16 +95,8 @@ export function klEstimates(
 
 let form: LossForm | undefined;
 
-const MOST_KEPT = 4096;
-let kept = new Float32Array(0);
-
-/** A zero for each row; those of the last call where it had as many, since they cost more than a small call. */
-function zerosOf(rows: number): Float32Array {
-  if (kept.length === rows) return kept;
-  const zeros = new Float32Array(rows);
-  if (rows <= MOST_KEPT) kept = zeros;
-  return zeros;
-}
+/** A zero for each row. Nobody writes there. */
+const zerosOf = keepingLast((rows) => new Float32Array(rows));
 
 /** A loss that is its KL term and nothing else. */
 function klAlone(

@@ -1,13 +1,13 @@
 // Rows of loss_token that are their KL term and nothing else: klPenalty() and klEstimates(). A linear loss whose advantage is 0, of the current
-// policy, so that a kept token's loss is 0 and its ratio 1; in tiles as those of loss_plain.h.
+// policy, so that a kept token's loss and log ratio are 0 and its ratio 1, which is in every band; in tiles as those of loss_plain.h.
 namespace srp::cpu::SRP_LEVEL {
 
 template <class F>
 SRP_INLINE bool is_kl_alone(const LossTokens<F>& row) {
   const bool silent = row.form == SRP_LOSS_LINEAR && !row.old_log_probs && !row.advantage && row.row_advantage == 0 &&
                       !row.factor && row.row_factor == 1 && row.policy - row.policy == 0;
-  return silent && row.reference && !row.kl.times_ratio && !row.bounds && !row.term_mask && !row.all_figures &&
-         !row.loss && !row.ratio && !row.clipped;
+  return silent && row.reference && !row.kl.times_ratio && !row.bounds && !row.term_mask && !row.loss && !row.ratio &&
+         !row.clipped;
 }
 
 // Whether all gaps of a tile are within the exponentials, so that no log-prob is infinite or NaN.

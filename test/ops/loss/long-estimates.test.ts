@@ -1,5 +1,5 @@
 // KL estimates of rows that are longer than any tile or register, with stretches under the mask and gaps beyond float64's exponential.
-import { klEstimates, type KlKind } from "../../../lib/ops/loss";
+import { klEstimates, type KlKind, tokenLoss } from "../../../lib/ops/loss";
 import "../../support/all-close";
 import { eachBackend } from "../../support/each-backend";
 import { rng } from "../../support/rng";
@@ -77,5 +77,52 @@ eachBackend((backend) => {
         expect([...got.rowSums].map(Number.isFinite)).toEqual([true, false, true, true, true]);
       },
     );
+  });
+
+  describe("a loss of such terms alone", () => {
+    const advantages = new Float64Array(ROWS);
+    const figuresWith = (at: number, value: number) => {
+      const logProbs = near.slice();
+      logProbs[at] = value;
+      const kl = { kind: "k1", referenceLogProbs: q } as const;
+      return tokenLoss({ form: "linear", logProbs, advantages, kl, mask, shape, outputs: ["klValues"], backend })
+        .rowFigures;
+    };
+    const keptOf = Array.from({ length: ROWS }, (_, b) =>
+      mask.subarray(b * T, (b + 1) * T).reduce((sum, kept) => sum + kept, 0),
+    );
+    const ofNone = [
+      "loss",
+      "clipped",
+      "limited",
+      "below",
+      "above",
+      "outside",
+      "outsidePositive",
+      "outsideNegative",
+    ] as const;
+    const ofRatios = ["logRatio", "clampedLogRatio", "absoluteLogRatio", "squaredLogRatio", "ratioK3"] as const;
+
+    test.each([near[FAR[0]!]!, Infinity, -Infinity])(
+      "has the figures of ratios that are 1, with a log-prob of %d",
+      (value) => {
+        const figures = figuresWith(FAR[0]!, value);
+        for (const name of [...ofNone, ...ofRatios])
+          expect({ [name]: [...figures[name]] }).toEqual({ [name]: [0, 0, 0, 0, 0] });
+        for (const name of ["kept", "terms", "ratio"] as const)
+          expect({ [name]: [...figures[name]] }).toEqual({ [name]: keptOf });
+        expect([...figures.rowRatio]).toEqual([1, 1, 1, 1, -Infinity]);
+      },
+    );
+
+    test.each(FAR)("a NaN, token %d, is in all figures of ratios and losses of its row, and of no other", (at) => {
+      const [figures, clean] = [figuresWith(at, NaN), figuresWith(at, near[at]!)];
+      const row = Math.floor(at / T);
+      for (const name of ["loss", "kl", "ratio", "rowRatio", ...ofRatios] as const) {
+        const want = Array.from(clean[name], (value, b) => (b === row ? NaN : value));
+        expect({ [name]: [...figures[name]] }).toEqual({ [name]: want });
+      }
+      expect([...figures.kept]).toEqual(keptOf);
+    });
   });
 });
