@@ -62,6 +62,7 @@ class Server {
   private readonly folder = exchangeFolder();
   private waiting: ((line: string | undefined) => void) | undefined;
   private complaints = "";
+  private ended = false;
 
   constructor(python: string, module: string, environment: Readonly<Record<string, string>>) {
     this.child = spawn(python, [join(__dirname, "python", "serve.py"), module], {
@@ -75,13 +76,16 @@ class Server {
     this.child.on("error", (error) => (this.complaints += error.message));
     this.lines = createInterface(this.child.stdout);
     this.lines.on("line", (line) => this.waiting?.(line));
-    this.lines.on("close", () => this.waiting?.(undefined));
-    process.once("exit", () => this.close());
+    this.lines.on("close", () => {
+      this.ended = true;
+      this.waiting?.(undefined);
+    });
   }
 
+  /** Undefined behind the end of what it says, ahead of which its exit may not have been told. */
   get pid(): number | undefined {
     const { exitCode, signalCode, pid } = this.child;
-    return exitCode === null && signalCode === null ? pid : undefined;
+    return exitCode === null && signalCode === null && !this.ended ? pid : undefined;
   }
 
   /** The next line it says. */
@@ -133,7 +137,8 @@ class Server {
   }
 
   close(): void {
-    if (this.pid !== undefined) this.child.kill();
+    this.ended = true;
+    this.child.kill();
     rmSync(this.folder, { recursive: true, force: true });
   }
 }
@@ -170,7 +175,9 @@ async function open(
   const python = pythonWith(module);
   if (python === undefined)
     return { name: peer, reason: `no python3 has ${module} (asked: ${pythons().join(", ")}); to get it: ${how}` };
-  const server = new Server(python, module, environment);
+  const begin = () => new Server(python, module, environment);
+  let server = begin();
+  process.once("exit", () => server.close());
   let version: string;
   try {
     version = (await server.answer())["version"] as string;
@@ -182,13 +189,16 @@ async function open(
     name: peer,
     version,
     pid: () => server.pid,
+    // A process for each task: what a malloc keeps of one would be missing to the next, and who ran out of memory comes back.
     formsOf: async (task, threads) => {
+      if (server.pid === undefined) {
+        server = begin();
+        await server.answer();
+      }
       const names = await server.load(task, threads);
       return names.map((form) => formOf(server, peer, form, module, task));
     },
-    release: async () => {
-      if (server.pid !== undefined) await server.ask({ do: "drop" });
-    },
+    release: () => Promise.resolve(server.close()),
     close: () => server.close(),
   };
 }

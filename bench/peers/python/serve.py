@@ -5,7 +5,6 @@
     {"do": "run", "form": name}     -> {"seconds": s}
     {"do": "peak", "form": name}    -> {"megabytes": growth of resident memory at its peak, or null}
     {"do": "outputs", "form": name, "folder": path} -> {"outputs": {name: {"file", "type", "count"}}} of the last run
-    {"do": "drop"}                  -> {}
 
 What a request cannot do is answered with {"error": text}.
 """
@@ -43,9 +42,6 @@ def peak_growth(run):
 class Peer:
     def __init__(self, forms):
         self.forms = forms
-        self.drop()
-
-    def drop(self):
         self.runs = {}
         self.last = {}
 
@@ -86,9 +82,6 @@ class Peer:
             return {"megabytes": peak_growth(self.runs[request["form"]])}
         if todo == "outputs":
             return self.outputs(request["form"], request["folder"])
-        if todo == "drop":
-            self.drop()
-            return {}
         raise ValueError("no request " + todo)
 
 
