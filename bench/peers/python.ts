@@ -198,7 +198,10 @@ async function open(
       const names = await server.load(task, threads);
       return names.map((form) => formOf(server, peer, form, module, task));
     },
-    release: () => Promise.resolve(server.close()),
+    release: () => {
+      server.close();
+      return Promise.resolve();
+    },
     close: () => server.close(),
   };
 }

@@ -2,6 +2,7 @@
 // Everything else in a .cu file is plain CUDA C++; only these spellings differ and are macros on both sides:
 //
 //   SRP_LAUNCH(kernel, grid, block, shared_bytes, stream, args...);   a template-id with commas goes in parentheses
+//   SRP_LAUNCH_CLUSTERS(kernel, grid, block, cluster, ...);           the same in clusters of that many blocks; 1: in none
 //   SRP_SHARED(T, name, N);                                           __shared__ T name[N]
 //   SRP_DYN_SHARED(T, name);                                          T* name, the launch's shared_bytes, 16-byte aligned
 //   SRP_UNROLL                                                        before a loop: #pragma unroll
@@ -21,6 +22,15 @@
 #define SRP_LAUNCH(kernel, grid, block, shared_bytes, stream, ...)                                                \
   do {                                                                                                            \
     if (cudaPeekAtLastError() == cudaSuccess) kernel<<<(grid), (block), (shared_bytes), (stream)>>>(__VA_ARGS__); \
+  } while (0)
+#define SRP_LAUNCH_CLUSTERS(kernel, grid, block, cluster, shared_bytes, stream, ...)                                \
+  do {                                                                                                              \
+    if (cudaPeekAtLastError() != cudaSuccess) break;                                                                \
+    cudaLaunchAttribute srp_cluster = {};                                                                           \
+    srp_cluster.id = cudaLaunchAttributeClusterDimension;                                                           \
+    srp_cluster.val.clusterDim = {(cluster), 1, 1};                                                                 \
+    const cudaLaunchConfig_t srp_launch = {(grid), (block), (shared_bytes), (stream), &srp_cluster, (cluster) > 1}; \
+    cudaLaunchKernelEx(&srp_launch, (kernel), __VA_ARGS__);                                                         \
   } while (0)
 #define SRP_UNROLL _Pragma("unroll")
 #define SRP_KEEP_ROLLED _Pragma("unroll 1")

@@ -1,6 +1,7 @@
 // Logits of a linear head of 16-bit numbers on tensor cores: those of some rows (WarpTiles::kRows or WarpgroupTiles::kRows) and 128 ids,
 // of which a thread gets TensorSums.
 #pragma once
+#include "launch.cuh"
 #include "linear.cuh"
 #include "vector.cuh"
 #include "warpgroup_tiles.cuh"
@@ -143,14 +144,6 @@ bool takes_groups(TensorCores cores, const Args& a) {
 template <class Args, class Run>
 srp_status with_tiles_of(TensorCores cores, const Args& a, const Run& run) {
   return takes_groups(cores, a) ? run(WarpgroupTiles{}) : run(WarpTiles{});
-}
-
-// Lets blocks of a kernel have more than 48 KiB of shared memory.
-template <class Kernel>
-srp_status allow_shared(Kernel* kernel, size_t bytes) {
-  return check_cuda(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
-                                         cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-                    "cudaFuncSetAttribute");
 }
 
 // Adds the bias; an id that is not there has a logit of -infinity.

@@ -1,16 +1,14 @@
 // From the logits of tokens to their gradient (contract: surprisal/loss.h, loss_logits): one block a row, whose warps form the
 // sums (logprob_sums.cuh), whose first thread the token's loss, and which reads the row once more for the gradient
-// (logprob_gradient.cuh).
+// (logprob_gradient.cuh). Rows that shared memory holds are read once: loss_logits_held.cu; here are those that are too long, not made
+// of 16-byte pieces, or have a softcap.
 //
 // A row's two readings and the loss between them wait for each other, so that several rows share a multiprocessor: a warp a row of up
 // to 8192 ids, which forms two slices, up to eight warps for longer ones, sixteen warps in all. The second reading comes from L2 where
 // the rows in work fit there.
 //
 // Minimum bytes: 2 s stride N (logits, gradient) + 4 N (targets) + 4 or 8 bytes a token and input, 4 a token and output.
-#include "backend.cuh"
-#include "logprob_gradient.cuh"
-#include "logprob_sums.cuh"
-#include "shared/loss_logits.h"
+#include "loss_logits.cuh"
 
 namespace srp::cuda {
 namespace {
@@ -67,11 +65,6 @@ __device__ __forceinline__ void write_gradient(const LogitMap& map, const T* x, 
   if (target >= 0 && target / kCount % blockDim.x == threadIdx.x) store(grad, target, at_target);
 }
 
-struct Found {
-  RowSlopes row;
-  double at_target;
-};
-
 // ledger    loss_logits
 // bytes     2 s stride N + 4 N + 8 N inputs + 4 N outputs
 // limit     memory
@@ -83,7 +76,7 @@ template <class T, bool kCapped>
 __global__ void __launch_bounds__(kMostThreads, kBlocksAtWork)
     loss_logits_kernel(LossLogitsArgs a, LossArgs tokens, LossParameters p, uint32_t* faults) {
   SRP_SHARED(RowSums, states, kPage);
-  SRP_SHARED(Found, found, 1);
+  SRP_SHARED(RowLoss, found, 1);
   const LogitMap map = map_of<kCapped>(a);
   for (int64_t n = blockIdx.x; n < a.N; n += gridDim.x) {
     const T* const x = static_cast<const T*>(a.logits) + n * a.stride;
@@ -99,10 +92,7 @@ __global__ void __launch_bounds__(kMostThreads, kBlocksAtWork)
     const bool inside = target >= 0 && target < a.V;
     if (threadIdx.x == 0) {
       if (!inside) raise(faults, SRP_FAULT_INDEX);
-      const RowResult row = finish_row(map, sums);
-      const double logit = inside ? load(x, target) : NAN;  // read first: the gradient may overwrite it
-      const RowSlopes slopes = lose_row(a, tokens, p, n, row, target_logprob(map, row, logit));
-      found[0] = {slopes, target_gradient(map, slopes, slopes.sum, 0, logit)};
+      found[0] = lose(a, tokens, p, map, n, sums, inside ? load(x, target) : NAN);
     }
     __syncthreads();
     const RowSlopes row = found[0].row;
@@ -124,7 +114,10 @@ unsigned threads_for(int64_t V) {
 }
 
 template <class T>
-void launch(srp_queue* queue, const LossLogitsArgs& a) {
+srp_status launch(srp_queue* queue, const LossLogitsArgs& a) {
+  bool held = false;
+  SRP_TRY(launch_held<T>(queue, a, &held));
+  if (held) return SRP_OK;
   const LossArgs tokens = token_args(a);
   const LossParameters p = loss_parameters(a.parameters);
   const dim3 grid(static_cast<unsigned>(a.N < kMostBlocks ? a.N : kMostBlocks));
@@ -133,6 +126,7 @@ void launch(srp_queue* queue, const LossLogitsArgs& a) {
     SRP_LAUNCH((loss_logits_kernel<T, true>), grid, block, 0, queue->stream, a, tokens, p, queue->faults);
   else
     SRP_LAUNCH((loss_logits_kernel<T, false>), grid, block, 0, queue->stream, a, tokens, p, queue->faults);
+  return SRP_OK;
 }
 
 }  // namespace
@@ -141,12 +135,9 @@ srp_status loss_logits(srp_queue* queue, const srp_loss_logits_args* a) {
   SRP_TRY(check(a));
   SRP_TRY(enter(queue));
   if (a->N == 0) return SRP_OK;
-  if (a->dtype == SRP_F32)
-    launch<float>(queue, *a);
-  else if (a->dtype == SRP_F16)
-    launch<Half>(queue, *a);
-  else
-    launch<BFloat16>(queue, *a);
+  SRP_TRY(a->dtype == SRP_F32   ? launch<float>(queue, *a)
+          : a->dtype == SRP_F16 ? launch<Half>(queue, *a)
+                                : launch<BFloat16>(queue, *a));
   return launched("loss_logits");
 }
 

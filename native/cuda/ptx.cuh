@@ -1,6 +1,7 @@
 // Instructions that CUDA C++ has no function for, by their names in PTX, and CUDA's copies beside the computation; for the emulation
-// native/emulation/tensor.h has all of them. All lanes of a warp call ldmatrix and mma, all four warps of a warpgroup wgmma. Before sm_80
-// the first do nothing, on other cards than sm_90 the last: no launcher takes a kernel with them there.
+// native/emulation/tensor.h and cluster_calls.h have all of them. All lanes of a warp call ldmatrix and mma, all four warps of a
+// warpgroup wgmma. Before sm_80 the first do nothing, on other cards than sm_90 the last, before sm_90 what is of clusters: no launcher
+// takes a kernel with them there.
 #pragma once
 #include "cuda.cuh"
 #include "shared/number.h"
@@ -159,6 +160,46 @@ __device__ __forceinline__ void wgmma_m64n128k16(float (&sums)[2][8][4], const c
 #undef SRP_EIGHT
 #undef SRP_HALF
 #undef SRP_WGMMA
+
+// ---- clusters of blocks
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define SRP_CLUSTERS 1
+#else
+#define SRP_CLUSTERS 0
+#endif
+
+// The calling block's number in its cluster.
+__device__ __forceinline__ unsigned cluster_rank() {
+  unsigned rank = 0;
+#if SRP_CLUSTERS
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+#endif
+  return rank;
+}
+
+// A barrier of all threads of the cluster, behind which they see what they stored before it, in their blocks' memory and in each
+// other's.
+__device__ __forceinline__ void cluster_sync() {
+#if SRP_CLUSTERS
+  asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
+#endif
+}
+
+// To where block `rank` of the cluster has what is `place` in the calling block's dynamic shared memory. It is there behind the next
+// cluster_sync(); a first one must lie ahead of it, before which a block may not have begun.
+template <class T>
+__device__ __forceinline__ void store_to_block(T* place, unsigned rank, const T& value) {
+  static_assert(sizeof(T) % 8 == 0 && alignof(T) == 8, "words of 8 bytes");
+#if SRP_CLUSTERS
+  uint32_t at;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(at) : "r"(shared_address(place)), "r"(rank));
+  const unsigned long long* const words = reinterpret_cast<const unsigned long long*>(&value);
+  SRP_UNROLL
+  for (int w = 0; w < static_cast<int>(sizeof(T) / 8); ++w)
+    asm volatile("st.shared::cluster.b64 [%0], %1;" ::"r"(at + 8 * w), "l"(words[w]) : "memory");
+#endif
+}
 
 }  // namespace srp
 

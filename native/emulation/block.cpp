@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "cluster.h"
 #include "sanitizer.h"
 
 __thread uint3 threadIdx = {0, 0, 0}, blockIdx = {0, 0, 0};
@@ -23,17 +24,21 @@ static std::string triple(uint3 v) {
   return "(" + std::to_string(v.x) + "," + std::to_string(v.y) + "," + std::to_string(v.z) + ")";
 }
 
-std::string Block::name(const Thread& thread) const {
-  return "thread " + triple(thread.index) + " of block " + triple(index_);
-}
+std::string Block::name(const Thread& thread) const { return "thread " + triple(thread.index) + " of " + name(); }
+
+std::string Block::name() const { return "block " + triple(index_); }
 
 void Block::note(std::string text) {
   if (error_.empty()) error_ = std::move(text);
 }
 
+void Block::note_broken(const std::string& rule) {
+  if (!rule.empty()) note(name(*current_) + " " + rule);
+}
+
 void Block::give_up() {
   current_->fiber.suspend();
-  __builtin_unreachable();  // schedule() resumes no thread after an error
+  __builtin_unreachable();  // advance() resumes no thread after an error
 }
 
 void Block::abandon_threads() {
@@ -60,6 +65,7 @@ void Block::prepare(const Launch& launch, uint64_t number) {
     thread.rank = rank;
     thread.index = {rank % size.x, rank / size.x % size.y, rank / (size.x * size.y)};
     thread.state = Thread::State::ready;
+    thread.stores.clear();
     thread.fiber.start(&Block::run_thread, &thread);
   }
   warps_.assign((count_ + warpSize - 1) / warpSize, Warp{});
@@ -70,47 +76,60 @@ void Block::prepare(const Launch& launch, uint64_t number) {
   if (launch.settings.order == Order::reverse) std::reverse(order_.begin(), order_.end());
   // The block's number is part of the seed: the run does not depend on which OS thread takes which block.
   shuffler_ = Shuffler(launch.settings.seed ^ number * 0x9e3779b97f4a7c15u);
-
-  blockIdx = index_;
-  blockDim = size;
-  gridDim = grid;
 }
 
 const std::string& Block::run(const Launch& launch, uint64_t number) {
+  begin(launch, number, nullptr);
+  advance();
+  if (live_ > 0 && error_.empty()) note("deadlock in " + name() + ":" + waiting());
+  return end();
+}
+
+void Block::begin(const Launch& launch, uint64_t number, Cluster* cluster) {
   prepare(launch, number);
-  running_block = this;
+  cluster_ = cluster;
   release(&begin_tag_);
-  schedule();
-  if (!error_.empty()) abandon_threads();
+}
+
+const std::string& Block::end() {
+  if (!error_.empty() || live_ > 0) abandon_threads();
   acquire(&end_tag_);
-  running_block = nullptr;
-  if (error_.empty()) {
+  if (error_.empty() && live_ == 0) {
     const std::string uneven = products_.uneven(), overrun = shared_.overrun();
-    if (!uneven.empty()) error_ = "in block " + triple(index_) + " " + uneven;
-    if (!overrun.empty()) error_ = "block " + triple(index_) + " wrote past the end of " + overrun;
+    if (!uneven.empty()) error_ = "in " + name() + " " + uneven;
+    if (!overrun.empty()) error_ = name() + " wrote past the end of " + overrun;
   }
   return error_;
 }
 
-void Block::schedule() {
+bool Block::advance() {
+  running_block = this;
+  blockIdx = index_;
+  blockDim = launch_->block;
+  gridDim = launch_->grid;
+  bool progress = false;
+  while (live_ > 0 && error_.empty() && advance_once()) progress = true;
+  running_block = nullptr;
+  return progress;
+}
+
+bool Block::advance_once() {
   const unsigned warps = static_cast<unsigned>(warps_.size());
-  while (live_ > 0 && error_.empty()) {
-    bool progress = false;
-    if (launch_->settings.order == Order::reverse) {
-      const unsigned phase = phases_;  // behind each barrier again the last warp first
-      for (unsigned warp = warps; warp-- > 0 && phases_ == phase;)
-        while (error_.empty() && phases_ == phase && run_round(warp, warp + 1)) progress = true;
-    } else {
-      const bool random = launch_->settings.order == Order::random;
-      if (random) shuffler_.shuffle(order_);  // anew each round: more interleavings
-      progress = run_round(0, warps);
-      if (random && shuffler_.next() % 4 == 0) {
-        const unsigned ahead = static_cast<unsigned>(shuffler_.next() % warps);
-        while (error_.empty() && run_round(ahead, ahead + 1)) continue;
-      }
-    }
-    if (!progress && error_.empty()) note(deadlock());
+  bool progress = false;
+  if (launch_->settings.order == Order::reverse) {
+    const unsigned phase = phases_;  // behind each barrier again the last warp first
+    for (unsigned warp = warps; warp-- > 0 && phases_ == phase;)
+      while (error_.empty() && phases_ == phase && run_round(warp, warp + 1)) progress = true;
+    return progress;
   }
+  const bool random = launch_->settings.order == Order::random;
+  if (random) shuffler_.shuffle(order_);  // anew each round: more interleavings
+  progress = run_round(0, warps);
+  if (random && shuffler_.next() % 4 == 0) {
+    const unsigned ahead = static_cast<unsigned>(shuffler_.next() % warps);
+    while (error_.empty() && run_round(ahead, ahead + 1)) continue;
+  }
+  return progress;
 }
 
 bool Block::run_round(unsigned first_warp, unsigned end_warp) {
@@ -151,6 +170,13 @@ void Block::on_return(Thread& thread) {
   if (at_barrier_ > 0)
     note(name(thread) + " returned while " + std::to_string(at_barrier_) + " thread(s) wait at __syncthreads " +
          describe(barrier_site_));
+  if (cluster_) {
+    const std::string broken = cluster_->on_return();
+    if (!broken.empty()) note(name(thread) + " " + broken);
+    if (!thread.stores.empty())
+      note(name(thread) + " stores to another block " + describe(thread.stores.front().site) +
+           ", with no barrier of the cluster behind it");
+  }
   const std::string left = copies_.on_return(thread.rank);
   if (!left.empty()) note(name(thread) + " " + left);
   const unsigned warp = thread.rank / warpSize;
@@ -196,8 +222,56 @@ void* Block::shared_array(const SharedArray& array, size_t bytes, size_t alignme
   return storage;
 }
 
+void Block::cluster_barrier(Site site) {
+  Thread& me = *current_;
+  if (at_barrier_ > 0)
+    note(name(me) + " is at the barrier of its cluster " + describe(site) + " while " + std::to_string(at_barrier_) +
+         " thread(s) wait at __syncthreads " + describe(barrier_site_));
+  if (!cluster_) return barrier(site);  // of one block
+  note_broken(cluster_->before_barrier(site));
+  if (!error_.empty()) give_up();
+
+  me.state = Thread::State::at_cluster_barrier;
+  me.site = site;
+  char* const tag = cluster_->arrive();
+  me.fiber.suspend();
+  acquire(tag);
+}
+
+// For the next barrier of the block it is one more that all have passed.
+void Block::release_from_cluster() {
+  for (unsigned rank = 0; rank < count_; ++rank) threads_[rank]->state = Thread::State::ready;
+  ++phases_;
+}
+
+unsigned Block::cluster_rank() const { return cluster_ ? cluster_->rank_of(this) : 0; }
+
+void Block::store_to_block(unsigned rank, void* place, uint64_t word, Site site) {
+  const size_t offset = static_cast<size_t>(static_cast<char*>(place) - dynamic_shared_at(0));
+  const BlockStore store = {rank, offset, word, site, false};
+  if (offset + sizeof word > launch_->shared_bytes || offset % sizeof word != 0)
+    note_broken("stores 8 bytes to another block " + describe(site) +
+                " where its own has no dynamic shared memory, or at an address that is no multiple of them");
+  else if (!cluster_)
+    note_broken("stores to another block " + describe(site) + ", but was launched in no cluster");
+  else
+    note_broken(cluster_->check(store));
+  if (!error_.empty()) give_up();
+  current_->stores.push_back(store);
+  current_->stores.back().there = cluster_->put_at_once(store);
+}
+
+// By the last thread of the cluster that comes to its barrier.
+void Block::put_stores() {
+  for (unsigned rank = 0; rank < count_; ++rank) {
+    for (const BlockStore& store : threads_[rank]->stores)
+      if (!store.there) cluster_->put(store);
+    threads_[rank]->stores.clear();
+  }
+}
+
 // Which threads wait where: one clause for each place, with the first thread that waits there.
-std::string Block::deadlock() const {
+std::string Block::waiting() const {
   struct Place {
     const Thread* first;
     unsigned threads;
@@ -214,12 +288,14 @@ std::string Block::deadlock() const {
     else
       ++here->threads;
   }
-  std::string text = "deadlock in block " + triple(index_) + ":";
+  std::string text;
   for (const Place& place : places) {
     const Thread& thread = *place.first;
-    const bool in_barrier = thread.state == Thread::State::at_barrier;
+    const std::string where = thread.state == Thread::State::at_barrier           ? "__syncthreads"
+                              : thread.state == Thread::State::at_cluster_barrier ? "cluster_sync"
+                                                                                  : describe(thread.call.op);
     text += " " + std::to_string(place.threads) + " thread(s), the first " + triple(thread.index) + ", wait at " +
-            (in_barrier ? "__syncthreads" : describe(thread.call.op)) + " " + describe(thread.site) + ";";
+            where + " " + describe(thread.site) + ";";
   }
   return text + " " + std::to_string(count_ - live_) + " returned";
 }

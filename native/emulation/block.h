@@ -22,14 +22,25 @@ namespace srp::emulation {
 struct Launch {
   Kernel kernel;
   dim3 grid, block;
+  unsigned cluster;  // blocks of one
   size_t shared_bytes;
   Settings settings;
 };
 
 class Block;
+class Cluster;
+
+// 8 bytes to the dynamic shared memory of another block of the cluster.
+struct BlockStore {
+  unsigned rank;
+  size_t offset;
+  uint64_t word;
+  Site site;
+  bool there;
+};
 
 struct Thread {
-  enum class State : uint8_t { ready, at_barrier, in_warp_call, returned };
+  enum class State : uint8_t { ready, at_barrier, at_cluster_barrier, in_warp_call, returned };
 
   Fiber fiber;
   Block* block = nullptr;
@@ -39,6 +50,7 @@ struct Thread {
   Site site{};  // where it waits
   WarpCall call{};
   uint64_t result = 0;
+  std::vector<BlockStore> stores;  // since the last barrier of the cluster
   char arrived = 0, woken = 0;  // addresses for TSan's happens-before at __syncwarp
 };
 
@@ -47,8 +59,25 @@ class Block {
   // Executes block number `number` of the launch. Empty: it ended well.
   const std::string& run(const Launch& launch, uint64_t number);
 
+  // The same in parts, for the blocks of a cluster (cluster.h). advance() goes on until no thread is ready, or until a rule is broken;
+  // false: none was.
+  void begin(const Launch& launch, uint64_t number, Cluster* cluster);
+  bool advance();
+  const std::string& end();
+  unsigned live() const { return live_; }
+  unsigned threads() const { return count_; }
+  bool failed() const { return !error_.empty(); }
+  std::string name() const;
+  std::string waiting() const;  // which threads wait where
+  void put_stores();
+  void release_from_cluster();
+  char* dynamic_shared_at(size_t offset) const { return static_cast<char*>(shared_.dynamic()) + offset; }
+
   // Called by the running thread.
   void barrier(Site site);
+  void cluster_barrier(Site site);
+  unsigned cluster_rank() const;
+  void store_to_block(unsigned rank, void* place, uint64_t word, Site site);
   uint64_t warp_call(const WarpCall& call);
   void* shared_array(const SharedArray& array, size_t bytes, size_t alignment);
   void* dynamic_shared() const { return shared_.dynamic(); }
@@ -68,16 +97,16 @@ class Block {
 
   static void run_thread(void* thread);
   void prepare(const Launch& launch, uint64_t number);
-  void schedule();
+  bool advance_once();  // false: no thread was ready
   bool run_round(unsigned first_warp, unsigned end_warp);  // false: no thread of these warps was ready
   void switch_to(Thread& thread);
   void on_return(Thread& thread);
   void note(std::string text);  // keeps the first text
+  void note_broken(const std::string& rule);  // by the running thread; empty: none was
   // After a note, in the running thread: returns to the scheduler and never comes back. Callers must hold nothing that needs a destructor.
   [[noreturn]] void give_up();
   void abandon_threads();
   std::string name(const Thread& thread) const;
-  std::string deadlock() const;
 
   // warp.cpp
   void complete_calls(unsigned warp);
@@ -94,6 +123,7 @@ class Block {
   void compute_products(unsigned warp, uint32_t participants);
 
   const Launch* launch_ = nullptr;
+  Cluster* cluster_ = nullptr;  // of more than one block
   uint3 index_{};
   unsigned count_ = 0, live_ = 0;
   std::vector<std::unique_ptr<Thread>> threads_;  // as many as the largest block so far; the first count_ are in use

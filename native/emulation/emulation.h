@@ -2,6 +2,7 @@
 // Included through native/cuda/cuda.cuh. docs/notes/emulation.md says what is covered and what is not.
 #pragma once
 #include "atomics.h"
+#include "cluster_calls.h"
 #include "device_math.h"
 #include "machine.h"
 #include "tensor.h"
@@ -23,10 +24,13 @@
 
 #define SRP_DYN_SHARED(T, name) T* const name = static_cast<T*>(::srp::emulation::dynamic_shared())
 
-#define SRP_LAUNCH(kernel, grid, block, shared_bytes, stream, ...)                                                  \
-  do {                                                                                                              \
-    if (cudaPeekAtLastError() == cudaSuccess)                                                                       \
-      ::srp::emulation::launch_kernel(#kernel, (kernel), (grid), (block), (shared_bytes), (stream), ##__VA_ARGS__); \
+#define SRP_LAUNCH(kernel, grid, block, shared_bytes, stream, ...) \
+  SRP_LAUNCH_CLUSTERS(kernel, grid, block, 1, shared_bytes, stream, ##__VA_ARGS__)
+#define SRP_LAUNCH_CLUSTERS(kernel, grid, block, cluster, shared_bytes, stream, ...)                 \
+  do {                                                                                               \
+    if (cudaPeekAtLastError() == cudaSuccess)                                                        \
+      ::srp::emulation::launch_kernel(#kernel, (kernel), (grid), (block), (cluster), (shared_bytes), \
+                                      (stream), ##__VA_ARGS__);                                      \
   } while (0)
 
 #define SRP_UNROLL

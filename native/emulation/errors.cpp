@@ -66,6 +66,7 @@ constexpr Entry kErrors[] = {
     SRP_ERROR(cudaErrorCapturedEvent, "operation not permitted on an event last recorded in a capturing stream"),
     SRP_ERROR(cudaErrorStreamCaptureWrongThread,
               "attempt to terminate a thread-local capture sequence from another thread"),
+    SRP_ERROR(cudaErrorInvalidClusterSize, "a kernel launch error has occurred due to cluster misconfiguration"),
     SRP_ERROR(cudaErrorUnknown, "unknown error"),
 };
 #undef SRP_ERROR

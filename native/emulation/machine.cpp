@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "block.h"
+#include "cluster.h"
 #include "errors.h"
 #include "functions.h"
 #include "injection.h"
@@ -22,6 +23,11 @@
 namespace srp::emulation {
 
 void block_barrier(Site site) { Block::running()->barrier(site); }
+void cluster_barrier(Site site) { Block::running()->cluster_barrier(site); }
+unsigned cluster_rank() { return Block::running()->cluster_rank(); }
+void store_to_block(unsigned rank, void* place, uint64_t word, Site site) {
+  Block::running()->store_to_block(rank, place, word, site);
+}
 uint64_t warp_call(const WarpCall& call) { return Block::running()->warp_call(call); }
 void begin_copy(const AsyncCopy& copy) { Block::running()->begin_copy(copy); }
 void commit_copies() { Block::running()->commit_copies(); }
@@ -73,12 +79,12 @@ class Grid {
  public:
   explicit Grid(const Launch& launch)
       : launch_(launch),
-        blocks_(uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z),
-        order_(launch.settings, blocks_) {}
+        turns_(uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z / launch.cluster),
+        order_(launch.settings, turns_) {}
 
-  // Throws std::bad_alloc. The text of the first block, in the order of execution, that broke a rule; or empty.
+  // Throws std::bad_alloc. The text of the first block or cluster, in the order of execution, that broke a rule; or empty.
   std::string run() {
-    const uint64_t workers = std::min<uint64_t>(launch_.settings.threads, blocks_);
+    const uint64_t workers = std::min<uint64_t>(launch_.settings.threads, turns_);
     std::vector<std::thread> helpers;
     helpers.reserve(workers - 1);
     try {
@@ -95,12 +101,16 @@ class Grid {
  private:
   void work() {
     try {
-      std::unique_ptr<Block> block = process_wide<BlockPool>().borrow();
-      for (uint64_t i; !stop_ && (i = next_++) < blocks_;) {
-        const std::string& text = block->run(launch_, order_.at(i));
+      BlockPool& pool = process_wide<BlockPool>();
+      std::vector<std::unique_ptr<Block>> blocks;
+      while (blocks.size() < launch_.cluster) blocks.push_back(pool.borrow());
+      Cluster cluster;
+      for (uint64_t i; !stop_ && (i = next_++) < turns_;) {
+        const std::string text =
+            launch_.cluster == 1 ? blocks[0]->run(launch_, order_.at(i)) : cluster.run(launch_, order_.at(i), blocks);
         if (!text.empty()) fail(i, text);
       }
-      process_wide<BlockPool>().give_back(std::move(block));
+      for (auto& block : blocks) pool.give_back(std::move(block));
     } catch (...) {
       std::lock_guard<std::mutex> lock(mutex_);
       exception_ = std::current_exception();
@@ -116,7 +126,7 @@ class Grid {
   }
 
   const Launch& launch_;
-  const uint64_t blocks_;
+  const uint64_t turns_;  // blocks, or clusters of them
   const BlockOrder order_;
   std::atomic<uint64_t> next_{0};
   std::atomic<bool> stop_{false};
@@ -141,6 +151,9 @@ cudaError_t check(const Launch& launch, const StreamRef& stream) {
   if (!stream || stream->device() != current_device()) return cudaErrorInvalidResourceHandle;
   if (!within(launch.grid, kMaxGrid) || !within(b, kMaxBlock)) return cudaErrorInvalidConfiguration;
   if (uint64_t{b.x} * b.y * b.z > kMaxThreads) return cudaErrorInvalidConfiguration;
+  if (launch.cluster < 1 || launch.cluster > kMostOfCluster || launch.grid.x % launch.cluster != 0)
+    return cudaErrorInvalidClusterSize;
+  if (launch.cluster > 1 && launch.settings.capability < 90) return cudaErrorNotSupported;
   if (launch.shared_bytes > shared_bytes_allowed(launch.kernel.function)) return cudaErrorInvalidValue;
   return cudaSuccess;
 }
@@ -184,9 +197,9 @@ cudaError_t try_launch(const Launch& launch, cudaStream_t handle) {
 
 }  // namespace
 
-void launch(const Kernel& kernel, dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream) {
+void launch(const Kernel& kernel, dim3 grid, dim3 block, unsigned cluster, size_t shared_bytes, cudaStream_t stream) {
   try {
-    try_launch({kernel, grid, block, shared_bytes, current_settings()}, stream);
+    try_launch({kernel, grid, block, cluster, shared_bytes, current_settings()}, stream);
   } catch (...) {
     record(cudaErrorMemoryAllocation);
   }

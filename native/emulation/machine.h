@@ -107,6 +107,10 @@ void fence_copies();
 const AsyncCopy* due_copy(size_t groups);
 
 void block_barrier(Site site);
+void cluster_barrier(Site site);
+unsigned cluster_rank();
+// 8 bytes to where another block of the cluster has what is `place` in the calling thread's.
+void store_to_block(unsigned rank, void* place, uint64_t word, Site site);
 uint64_t warp_call(const WarpCall& call);
 void memory_fence();
 void* shared_array(const SharedArray& array, size_t bytes, size_t alignment);
@@ -124,7 +128,7 @@ struct Kernel {
 
 // Puts the grid into the stream. cudaGetLastError() returns the error of a refused configuration; calls that wait
 // return faults of the run.
-void launch(const Kernel& kernel, dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream);
+void launch(const Kernel& kernel, dim3 grid, dim3 block, unsigned cluster, size_t shared_bytes, cudaStream_t stream);
 
 // Padding between arguments holds whatever was on the stack, perhaps an old address. Without this a search would find it.
 #if defined(__has_builtin)
@@ -155,7 +159,7 @@ struct KernelCall {
 
 // Parameter types come from the kernel alone, so arguments convert as in an ordinary call.
 template <class... P>
-void launch_kernel(const char* name, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared_bytes,
+void launch_kernel(const char* name, void (*kernel)(P...), dim3 grid, dim3 block, unsigned cluster, size_t shared_bytes,
                    cudaStream_t stream, typename NotDeduced<P>::type... arguments) {
   static_assert((... && (std::is_trivially_copy_constructible_v<P> && std::is_trivially_destructible_v<P>)),
                 "arguments of a kernel are copied byte by byte");
@@ -163,7 +167,7 @@ void launch_kernel(const char* name, void (*kernel)(P...), dim3 grid, dim3 block
   SRP_CLEAR_PADDING(&call);
   launch({name, reinterpret_cast<const void*>(kernel), &KernelCall<P...>::invoke, &call,
           kArgumentsAreClean ? sizeof call : 0, sizeof call},
-         grid, block, shared_bytes, stream);
+         grid, block, cluster, shared_bytes, stream);
 }
 
 }  // namespace srp::emulation

@@ -55,6 +55,7 @@ enum cudaError {
   cudaErrorStreamCaptureImplicit = 906,
   cudaErrorCapturedEvent = 907,
   cudaErrorStreamCaptureWrongThread = 908,
+  cudaErrorInvalidClusterSize = 912,
   cudaErrorUnknown = 999
 };
 typedef enum cudaError cudaError_t;
@@ -86,6 +87,27 @@ enum cudaDeviceAttr {
 };
 
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+
+struct cudaFuncAttributes {
+  int ptxVersion;  // capability of the code that the device executes, as a number of two digits
+};
+
+enum cudaLaunchAttributeID { cudaLaunchAttributeClusterDimension = 4 };
+struct cudaLaunchAttribute {
+  cudaLaunchAttributeID id;
+  struct {
+    struct {
+      unsigned x, y, z;
+    } clusterDim;
+  } val;
+};
+struct cudaLaunchConfig_t {
+  dim3 gridDim, blockDim;
+  size_t dynamicSmemBytes;
+  cudaStream_t stream;
+  cudaLaunchAttribute* attrs;
+  unsigned numAttrs;
+};
 
 struct cudaDeviceProp {
   char name[256];
@@ -220,6 +242,11 @@ cudaError_t cudaMallocHost(T** pointer, size_t bytes) {
 
 // Kernels (functions.cpp)
 cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value);
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* function);
+// As many as shared memory and threads allow: here kernels have no registers.
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function, int threads,
+                                                          size_t shared_bytes);
+cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void* function, const cudaLaunchConfig_t* config);
 
 // Streams (streams.cpp)
 cudaError_t cudaStreamCreate(cudaStream_t* stream);

@@ -386,6 +386,40 @@ static bool copies() {
   return to.read() == want;
 }
 
+// ---- a cluster: each block adds up its numbers, and all of them the sums of all
+
+constexpr int kCluster = 4, kTurns = 3;
+
+// Sums of two turns, in turn: others may store theirs of the next while this one's are read.
+__global__ void cluster_sums_kernel(const double* x, double* out) {
+  SRP_DYN_SHARED(double, sums);
+  srp::cluster_sync();  // all blocks have begun
+  for (int turn = 0; turn < kTurns; ++turn) {
+    double sum = x[(turn * gridDim.x + blockIdx.x) * blockDim.x + threadIdx.x];
+    for (int distance = 16; distance > 0; distance /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, distance);
+    double* const found = sums + turn % 2 * kCluster;
+    if (threadIdx.x < kCluster) srp::store_to_block(found + srp::cluster_rank(), threadIdx.x, sum);
+    srp::cluster_sync();
+    if (threadIdx.x == 0)
+      out[turn * gridDim.x + blockIdx.x] = found[0] + 2 * found[1] + 3 * found[2] + 4 * found[3] + srp::cluster_rank();
+  }
+}
+
+static bool cluster_sums() {
+  constexpr int kClusters = 5, kBlocks = kClusters * kCluster, kLanes = 32;
+  std::vector<double> x(kTurns * kBlocks * kLanes), want(kTurns * kBlocks);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i * 13 % 101);  // integers: every order adds exactly
+  for (size_t b = 0; b < want.size(); ++b) {
+    want[b] = static_cast<double>(b % kCluster);
+    for (size_t i = 0; i < kCluster * kLanes; ++i)
+      want[b] += static_cast<double>(1 + i / kLanes) * x[b / kCluster * kCluster * kLanes + i];
+  }
+  DeviceBuffer<double> in(x), out(want.size());
+  SRP_LAUNCH_CLUSTERS(cluster_sums_kernel, kBlocks, kLanes, kCluster, 2 * kCluster * sizeof(double), nullptr, in.get(),
+                      out.get());
+  return out.read() == want;
+}
+
 int main() {
   Checks checks;
   for (int order = 0; order < kOrders; ++order) {
@@ -403,6 +437,7 @@ int main() {
     checks.that(multiply_groups<0>() && checks.launched(), "a warpgroup multiplies lines");
     checks.that(multiply_groups<1>() && checks.launched(), "a warpgroup multiplies lines that lie across");
     checks.that(copies() && checks.launched(), "copies arrive when they are waited for");
+    checks.that(cluster_sums() && checks.launched(), "blocks of a cluster tell each other their sums");
     checks.that(bits() && checks.launched(), "bit functions know zero and all ones");
   }
   printf("%d failed\n", checks.failed);

@@ -7,6 +7,7 @@
 #include "support.cuh"
 
 constexpr int kThreads = 128;
+constexpr int kCluster = 4;  // blocks
 
 // A thread reads its left neighbour's value before it is sure to be there. Forward order hides it.
 __global__ void missing_barrier_kernel(int* out) {
@@ -286,11 +287,111 @@ __global__ void sums_read_early_kernel(int* out) {
   out[threadIdx.x] = threadIdx.x + (early == sums[1][7][3] ? 0 : 1);
 }
 
+// ---- clusters of four blocks, which tell each other a number a block
+
+constexpr size_t kClusterBytes = kCluster * sizeof(double);
+
+// Each block to all: its number.
+__device__ void tell(double* memory) {
+  const double number = static_cast<double>(srp::cluster_rank());
+  if (threadIdx.x < kCluster) srp::store_to_block(memory + srp::cluster_rank(), threadIdx.x, number);
+}
+
+__device__ bool told(const double* memory) {
+  bool right = true;
+  for (int rank = 0; rank < kCluster; ++rank) right = right && memory[rank] == static_cast<double>(rank);
+  return right;
+}
+
+__global__ void store_before_begin_kernel(int*) {
+  SRP_DYN_SHARED(double, memory);
+  const double number = 1;
+  if (threadIdx.x < kCluster) srp::store_to_block(memory, threadIdx.x, number);  // BUG store-before-begin
+  srp::cluster_sync();
+}
+
+__global__ void store_left_kernel(int*) {
+  SRP_DYN_SHARED(double, memory);
+  srp::cluster_sync();
+  const double number = 1;
+  if (threadIdx.x == 0 && srp::cluster_rank() == 0) srp::store_to_block(memory, 0, number);  // BUG store-left
+}
+
+// The others may be gone.
+__global__ void store_after_end_kernel(int*) {
+  SRP_DYN_SHARED(double, memory);
+  srp::cluster_sync();
+  const double number = 1;
+  const unsigned rank = srp::cluster_rank();
+  if (rank < 2 && threadIdx.x == 0) srp::store_to_block(memory, 1 - rank, number);  // BUG store-after-end
+}
+
+__global__ void store_outside_kernel(int*) {
+  SRP_DYN_SHARED(double, memory);
+  srp::cluster_sync();
+  const double number = 1;
+  if (threadIdx.x == 0) srp::store_to_block(memory + kCluster, 0, number);  // BUG store-outside
+  srp::cluster_sync();
+}
+
+__global__ void store_to_nobody_kernel(int*) {
+  SRP_DYN_SHARED(double, memory);
+  srp::cluster_sync();
+  const double number = 1;
+  if (threadIdx.x == 0) srp::store_to_block(memory, kCluster, number);  // BUG store-to-nobody
+  srp::cluster_sync();
+}
+
+// The barrier of a block is none of the cluster.
+__global__ void missing_cluster_sync_kernel(int* out) {
+  SRP_DYN_SHARED(double, memory);
+  srp::cluster_sync();
+  tell(memory);
+  __syncthreads();
+  const bool right = told(memory);  // BUG missing-cluster-sync
+  srp::cluster_sync();
+  if (blockIdx.x == 0) out[threadIdx.x] = right ? threadIdx.x : 0;
+}
+
+// A block tells the next number while others read the one before.
+__global__ void missing_second_cluster_sync_kernel(int* out) {
+  SRP_DYN_SHARED(double, memory);
+  srp::cluster_sync();
+  tell(memory);
+  srp::cluster_sync();
+  const bool right = told(memory);
+  const double next = 7;
+  __syncthreads();
+  double* const place = memory + srp::cluster_rank();
+  if (threadIdx.x < kCluster) srp::store_to_block(place, threadIdx.x, next);  // BUG missing-second-cluster-sync
+  srp::cluster_sync();
+  if (blockIdx.x == 0) out[threadIdx.x] = right ? threadIdx.x : 0;
+}
+
+__global__ void divergent_cluster_sync_kernel(int*) {
+  if (srp::cluster_rank() < 2) srp::cluster_sync();  // BUG divergent-cluster-sync
+}
+
+__global__ void two_cluster_syncs_kernel(int*) {
+  if (srp::cluster_rank() < 2) {
+    srp::cluster_sync();
+  } else {
+    srp::cluster_sync();  // BUG two-cluster-syncs
+  }
+}
+
+// Half of a warp waits for the cluster, the other half for the warp.
+__global__ void cluster_deadlock_kernel(int* out) {
+  if (srp::cluster_rank() != 0 || threadIdx.x % 32 < 16) srp::cluster_sync();  // BUG cluster-deadlock
+  out[threadIdx.x] = __shfl_xor_sync(0xffffffffu, threadIdx.x, 1);
+}
+
 struct Bug {
   const char* name;
   void (*kernel)(int*);
   int blocks;
   size_t shared_bytes;
+  int cluster = 1;
 };
 static const Bug kBugs[] = {
     {"missing-barrier", missing_barrier_kernel, 1, 0},
@@ -323,6 +424,16 @@ static const Bug kBugs[] = {
     {"sums-read-early", sums_read_early_kernel, 1, kProductBytes},
     {"global-read", global_read_kernel, 1, 0},
     {"between-blocks", between_blocks_kernel, kThreads, 0},
+    {"store-before-begin", store_before_begin_kernel, kCluster, kClusterBytes, kCluster},
+    {"store-left", store_left_kernel, kCluster, kClusterBytes, kCluster},
+    {"store-after-end", store_after_end_kernel, kCluster, kClusterBytes, kCluster},
+    {"store-outside", store_outside_kernel, kCluster, kClusterBytes, kCluster},
+    {"store-to-nobody", store_to_nobody_kernel, kCluster, kClusterBytes, kCluster},
+    {"missing-cluster-sync", missing_cluster_sync_kernel, kCluster, kClusterBytes, kCluster},
+    {"missing-second-cluster-sync", missing_second_cluster_sync_kernel, kCluster, kClusterBytes, kCluster},
+    {"divergent-cluster-sync", divergent_cluster_sync_kernel, kCluster, 0, kCluster},
+    {"two-cluster-syncs", two_cluster_syncs_kernel, kCluster, 0, kCluster},
+    {"cluster-deadlock", cluster_deadlock_kernel, kCluster, 0, kCluster},
 };
 
 // What a right kernel would have left: out[i] = i, save where the bug's own comment says otherwise.
@@ -336,7 +447,7 @@ static bool right(const char* name, const std::vector<int>& got) {
 
 static void run_once(const Bug& bug) {
   DeviceBuffer<int> out(kThreads);
-  SRP_LAUNCH(bug.kernel, bug.blocks, kThreads, bug.shared_bytes, nullptr, out.get());
+  SRP_LAUNCH_CLUSTERS(bug.kernel, bug.blocks, kThreads, bug.cluster, bug.shared_bytes, nullptr, out.get());
   cudaDeviceSynchronize();
   const cudaError_t error = cudaGetLastError();
   if (error != cudaSuccess)

@@ -48,6 +48,53 @@ static void launches(Checks& checks) {
   checks.that(after(1, 1024, 48 << 10) == cudaSuccess && out.read()[1023] == 1, "the limits themselves are served");
 }
 
+static void clusters(Checks& checks) {
+  DeviceBuffer<int> out(256);
+  const auto after = [&](unsigned blocks, unsigned cluster) {
+    SRP_LAUNCH_CLUSTERS(fill_kernel, blocks, 32, cluster, 0, nullptr, out.get(), 1);
+    return cudaGetLastError();
+  };
+  checks.that(after(6, 4) == cudaErrorInvalidClusterSize, "a grid that is not made of clusters is refused");
+  checks.that(after(9, 9) == cudaErrorInvalidClusterSize, "a cluster of nine blocks is refused");
+  checks.that(after(0, 0) == cudaErrorInvalidClusterSize || after(4, 0) == cudaErrorInvalidClusterSize,
+              "a cluster of no blocks is refused");
+  checks.that(out.read()[0] == -1 && after(8, 8) == cudaSuccess && out.read()[255] == 1, "one of eight is served");
+
+  const void* const kernel = reinterpret_cast<const void*>(fill_kernel);
+  int blocks = -1, at_work = -1, multiprocessors = 0;
+  checks.that(answers(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0), cudaSuccess),
+              "the device has multiprocessors");
+  checks.that(
+      answers(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, 1024, 0), cudaSuccess) && blocks == 2,
+      "two of the largest blocks find room on one");
+  checks.that(
+      answers(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, 32, 48 << 10), cudaSuccess) && blocks == 4,
+      "and four with 48 KiB of shared memory");
+  checks.that(
+      answers(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, 32, (48 << 10) + 1), cudaSuccess) &&
+          blocks == 0,
+      "none with more than the kernel was allowed");
+  checks.that(answers(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, 1025, 0), cudaErrorInvalidValue),
+              "a block that is too large is refused");
+  cudaLaunchAttribute cluster = {};
+  cluster.id = cudaLaunchAttributeClusterDimension;
+  cluster.val.clusterDim = {8, 1, 1};
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(8);
+  config.blockDim = dim3(1024);
+  config.attrs = &cluster;
+  config.numAttrs = 1;
+  checks.that(answers(cudaOccupancyMaxActiveClusters(&at_work, kernel, &config), cudaSuccess) &&
+                  at_work == 2 * multiprocessors / 8,
+              "as many clusters as their blocks have room for");
+  cluster.val.clusterDim.x = 9;
+  checks.that(answers(cudaOccupancyMaxActiveClusters(&at_work, kernel, &config), cudaErrorInvalidClusterSize),
+              "and none of nine");
+  cudaFuncAttributes of = {};
+  checks.that(answers(cudaFuncGetAttributes(&of, kernel), cudaSuccess) && of.ptxVersion == 90,
+              "a kernel's code is the device's");
+}
+
 static void failures(Checks& checks) {
   DeviceBuffer<int> out(32);
   SRP_LAUNCH(diverge_kernel, 1, 32, 0, nullptr);
@@ -162,6 +209,7 @@ static void concurrent(Checks& checks) {
 int main() {
   Checks checks;
   launches(checks);
+  clusters(checks);
   failures(checks);
   memory(checks);
   streams(checks);

@@ -133,6 +133,8 @@ Call<Args> loss(Random& random, int32_t dtype, const Shape& s, double softcap, i
 
 // No row; one id; a warp and less; more than the threads of a block; more rows than one.
 const Shape kShapes[] = {{0, 5, 0}, {2, 1, 0}, {9, 3, 2}, {7, 33, 0}, {3, 300, 3}, {2, 2100, 1}};
+// Rows of whole 16 bytes, which a device keeps: by a warp, by a block, by the blocks of a cluster.
+const Shape kHeld[] = {{4, 300, 4}, {3, 4101, 3}, {2, 53'251, 5}};
 
 }  // namespace
 
@@ -143,6 +145,9 @@ void loss_logits_agrees(Runner& run) {
     for (const Shape& shape : kShapes)
       for (const int32_t dtype : {SRP_F32, SRP_F16, SRP_BF16})
         run.agree(loss(random, dtype, shape, random.one_of({0.0, 5.0}), form, random.chance(0.5)));
+  for (const Shape& shape : kHeld)
+    for (const int32_t dtype : {SRP_F32, SRP_F16, SRP_BF16})
+      run.agree(loss(random, dtype, shape, 0, SRP_LOSS_CLIP, dtype == SRP_F16));
 }
 
 void loss_logits_refuses(Runner& run) {

@@ -72,7 +72,9 @@ export function launchedKernels(): string[] {
   );
   const names = files.flatMap((file) => {
     const text = readFileSync(file, "utf8").replace(/\s+/g, " ");
-    return [...text.matchAll(/SRP_LAUNCH\( ?(?:\((.*?)\),|([^,]*),)/g)].map(([, wrapped, plain]) => wrapped ?? plain!);
+    return [...text.matchAll(/SRP_LAUNCH(?:_CLUSTERS)?\( ?(?:\((.*?)\),|([^,]*),)/g)].map(
+      ([, wrapped, plain]) => wrapped ?? plain!,
+    );
   });
   return [...new Set(names)].filter((name) => !OF_NO_OP.includes(name));
 }
