@@ -4,7 +4,8 @@
 
 namespace srp::cuda {
 
-// Lets blocks of a kernel have more than 48 KiB of shared memory.
+// Lets blocks of a kernel have more than 48 KiB of dynamic shared memory. The same bytes at every launch of it: another thread may launch
+// it with more at the same time.
 template <class Kernel>
 srp_status allow_shared(Kernel* kernel, size_t bytes) {
   return check_cuda(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),

@@ -14,6 +14,17 @@ constexpr int kMostBlocks = 4;  // with five, sm_75 spills in bfloat16
 constexpr int kMostBlocks = 5;
 #endif
 
+// Of row n by one thread.
+template <class T>
+__device__ __forceinline__ void store_logprob(const srp_logprob_forward_args& a, const LogitMap& map, int64_t n,
+                                              const RowResult& row, int64_t k, uint32_t* faults) {
+  const int64_t i = n * a.K + k, id = a.targets[i];
+  const bool known = id >= 0 && id < a.V;
+  if (!known) raise(faults, SRP_FAULT_INDEX);
+  const T* const x = static_cast<const T*>(a.logits) + n * a.stride;
+  store(a.log_probs, i, known ? target_logprob(map, row, load(x, id)) : NAN);
+}
+
 // Five blocks of 128 threads, each thread with loads of 64 bytes in flight: 40 KB on a multiprocessor, where 24 KB are enough for
 // 4.5 TB/s at a latency of 0.7 us. The sum of squares leaves registers for four blocks, 32 KB; so do the two tanh of a softcap.
 //
@@ -36,12 +47,34 @@ __global__ void __launch_bounds__(kTeamThreads, kCapped || kSquares ? 4 : kMostB
     return;
   const RowResult row = finish_row(map, sums);
   if (threadIdx.x % kWarp == 0) store_row(a, n, row);
-  for (int64_t k = threadIdx.x % kWarp; k < a.K && a.log_probs; k += kWarp) {
-    const int64_t i = n * a.K + k, id = a.targets[i];
-    const bool known = id >= 0 && id < a.V;
-    if (!known) raise(faults, SRP_FAULT_INDEX);
-    store(a.log_probs, i, known ? target_logprob(map, row, load(x, id)) : NAN);
-  }
+  for (int64_t k = threadIdx.x % kWarp; k < a.K && a.log_probs; k += kWarp) store_logprob<T>(a, map, n, row, k, faults);
+}
+
+// Many rows of at most one slice: a warp sums as many as `rows` says, and its lanes finish one each.
+//
+// ledger    logprob_forward
+// bytes     s V N + 4 K N + 4 N outputs
+// limit     memory
+// threads   128
+// notes     many rows of up to 4096 ids; what comes behind a row's sums is computed for all rows of a warp together
+// turn      32 of forward_short_kernel<BFloat16, false, false>: 64 loaded, 32 special; 2 bytes; at most 11
+template <class T, bool kCapped, bool kSquares>
+__global__ void __launch_bounds__(kTeamThreads, 4)
+    forward_short_kernel(srp_logprob_forward_args a, int rows, uint32_t* faults) {
+  SRP_SHARED(RowSums, found, kTeamThreads);
+  const LogitMap map = map_of<kCapped>(a);
+  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  const int64_t first = (int64_t{blockIdx.x} * kTeamWarps + warp) * rows, n = first + lane;
+  const bool inside = lane < rows && n < a.N, read = inside && kept(a.mask, n);
+  RowSums* const states = found + warp * kWarp;
+  sum_short_rows<kCapped, kSquares>(map, static_cast<const T*>(a.logits) + first * a.stride, a.stride,
+                                    static_cast<uint32_t>(a.V), __ballot_sync(kFullWarp, read), states);
+  __syncwarp();
+  if (!inside) return;
+  if (!read) return clear_row(a, n);
+  const RowResult row = finish_row(map, states[lane]);
+  store_row(a, n, row);
+  for (int64_t k = 0; k < a.K && a.log_probs; ++k) store_logprob<T>(a, map, n, row, k, faults);
 }
 
 // ledger    logprob_partial
@@ -92,9 +125,26 @@ srp_status launch(srp_queue* queue, const Args& a, const char* op,
   return launched(op);
 }
 
+// How many rows of at most one slice a warp takes: as many as leave no multiprocessor without work. Targets of a row are one lane's.
+int short_rows_of_warp(const srp_logprob_forward_args& a, int multiprocessors) {
+  constexpr int64_t kFewTargets = 8;
+  if (slices_of(a.V) != 1 || a.K > kFewTargets) return 1;
+  const int64_t warps = kBlocksAtWork * kTeamWarps * multiprocessors, rows = (a.N + warps - 1) / warps;
+  return static_cast<int>(rows < kWarp ? rows : kWarp);
+}
+
 template <class T>
 srp_status forward(srp_queue* queue, const srp_logprob_forward_args& a) {
   constexpr const char* kOp = "logprob_forward";
+  const int rows = short_rows_of_warp(a, queue->multiprocessors);
+  if (rows > 1) {
+    const auto kernel = a.softcap != 0  ? forward_short_kernel<T, true, true>
+                        : a.sum_squares ? forward_short_kernel<T, false, true>
+                                        : forward_short_kernel<T, false, false>;
+    SRP_LAUNCH(kernel, dim3(static_cast<unsigned>((a.N + kTeamWarps * rows - 1) / (kTeamWarps * rows))),
+               dim3(kTeamThreads), 0, queue->stream, a, rows, queue->faults);
+    return launched(kOp);
+  }
   if (a.softcap != 0) return launch(queue, a, kOp, forward_kernel<T, true, true>);
   if (a.sum_squares) return launch(queue, a, kOp, forward_kernel<T, false, true>);
   return launch(queue, a, kOp, forward_kernel<T, false, false>);

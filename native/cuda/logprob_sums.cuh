@@ -162,6 +162,36 @@ __device__ __forceinline__ void sum_slices(const LogitMap& map, const T* x, uint
   }
 }
 
+// Rows of at most one slice: those of `rows`, a bit each, of which row r begins at x + r stride. Its sums go to states[r]. The first chunk of
+// the next one is loaded while the last of this one is added up.
+template <bool kCapped, bool kSquares, class T>
+__device__ __forceinline__ void sum_short_rows(const LogitMap& map, const T* x, int64_t stride, uint32_t V,
+                                               unsigned rows, RowSums* states) {
+  if (rows == 0) return;
+  int row = __ffs(static_cast<int>(rows)) - 1;
+  const T* from = x + row * stride;
+  Chunk<T, kCapped> next;
+  load_chunk<true>(next, from, 0, V, aligned16(from));
+  while (rows != 0) {
+    rows &= rows - 1;
+    const int row_behind = __ffs(static_cast<int>(rows)) - 1;
+    const T* const behind = x + row_behind * stride;
+    SliceSums<T, kCapped, kSquares> sums(map);
+    for (uint32_t j = 0; j < V; j += kChunk<T, kCapped>) {
+      const Chunk<T, kCapped> chunk = next;
+      if (j + kChunk<T, kCapped> < V)
+        load_chunk<true>(next, from, j + kChunk<T, kCapped>, V, aligned16(from));
+      else if (rows != 0)
+        load_chunk<true>(next, behind, 0, V, aligned16(behind));
+      sums.add(chunk);
+    }
+    const RowSums found = sums.of_warp();
+    if (threadIdx.x % kWarp == 0) states[row] = found;
+    row = row_behind;
+    from = behind;
+  }
+}
+
 // ---- a row
 
 // Reads memory that other blocks wrote while this one ran, so not through the multiprocessor's own cache.

@@ -1,6 +1,7 @@
 // Which warps sum which row of logits, and where the slices of a row are merged.
 //
-//   V <= 4096 ids        one warp a row, four rows a block: no barriers, and every lane has work
+//   V <= 4096 ids        one warp a row, four rows a block: no barriers, and every lane has work. (Of many such rows the forward pass gives a
+//                        warp several, whose lanes finish one each: what comes behind the sums is as long as a row of 1024 ids.)
 //   V <= 8192            two warps a row: as many as it has slices
 //   more                 a block of four warps a row
 //   few of those rows    several blocks a row, down to one slice a warp, as many as all multiprocessors have room for: fewer would leave

@@ -279,10 +279,11 @@ srp_status launch_held(srp_queue* queue, const LossLogitsArgs& a, bool* launched
   SRP_TRY(check_cuda(cudaDeviceGetAttribute(&most_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, queue->device),
                      "cudaDeviceGetAttribute"));
   constexpr int kBeside = 1024 + sizeof(RowLoss);  // a block's own, and what the kernel has
-  const Cut cut = cut_row<T>(a.V, static_cast<size_t>(most_bytes / 2 - kBeside), kMostCluster);
+  const size_t most = static_cast<size_t>(most_bytes / 2 - kBeside);
+  const Cut cut = cut_row<T>(a.V, most, kMostCluster);
   if (cut.blocks == 0) return SRP_OK;
   const auto kernel = cut.blocks > 1 ? held_kernel<T, true> : held_kernel<T, false>;
-  SRP_TRY(allow_shared(kernel, cut.bytes));
+  SRP_TRY(allow_shared(kernel, most));
   int64_t at_work = 0;  // rows
   SRP_TRY(clusters_at_work(queue, kernel, cut.threads(), cut.blocks, cut.bytes, &at_work));
   if (at_work == 0) return SRP_OK;

@@ -1,5 +1,5 @@
 // Instructions that CUDA C++ has no function for, by their names in PTX, and CUDA's copies beside the computation; for the emulation
-// native/emulation/tensor.h and cluster_calls.h have all of them. All lanes of a warp call ldmatrix and mma, all four warps of a
+// native/emulation/tensor.h, atomics.h and cluster_calls.h have all of them. All lanes of a warp call ldmatrix and mma, all four warps of a
 // warpgroup wgmma. Before sm_80 the first do nothing, on other cards than sm_90 the last, before sm_90 what is of clusters: no launcher
 // takes a kernel with them there.
 #pragma once
@@ -160,6 +160,20 @@ __device__ __forceinline__ void wgmma_m64n128k16(float (&sums)[2][8][4], const c
 #undef SRP_EIGHT
 #undef SRP_HALF
 #undef SRP_WGMMA
+
+// ---- a flag by which blocks tell each other
+
+// What this thread has stored, and what it has seen, is seen by whoever finds the flag.
+__device__ __forceinline__ void raise_flag(uint32_t* flag) {
+  asm volatile("fence.acq_rel.gpu;\n\tst.relaxed.gpu.global.u32 [%0], %1;" ::"l"(flag), "r"(1u) : "memory");
+}
+
+// Waits for a flag that is 0 until it is raised, by a block that this one's place in the grid does not hold up.
+__device__ __forceinline__ void await_flag(const uint32_t* flag) {
+  uint32_t raised;
+  do asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(raised) : "l"(flag) : "memory");
+  while (raised == 0);
+}
 
 // ---- clusters of blocks
 

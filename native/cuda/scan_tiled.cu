@@ -2,13 +2,13 @@
 //
 //   many rows     one launch. Rows of 960 tokens or less on average: as many warps as the device holds go over all rows, two at a time,
 //                 half a warp each where they are short; longer rows: a block a row
-//   few long rows fewer than two for each multiprocessor, that may be longer than a strip: three launches.
-//                 The maps of all strips, a block a row to carry through them, the strips again with what comes into them
+//   few long rows fewer than two for each multiprocessor, that may be longer than a strip: one launch, a block a strip, whose carry comes
+//                 from the strips behind it (scan_strips.cuh)
 //
-// Either way the same bits. Minimum bytes: of each token every input and output once, and 1 for the mask (gae: 17 in float32);
-// the three launches read the inputs twice (26), the second time from L2 as far as it reaches.
+// Either way the same bits. Minimum bytes: of each token every input and output once, and 1 for the mask (gae: 17 in float32).
 #include "backend.cuh"
-#include "scan_tiles.cuh"
+#include "launch.cuh"
+#include "scan_strips.cuh"
 
 namespace srp::cuda {
 namespace {
@@ -16,8 +16,8 @@ namespace {
 constexpr int64_t kPairRow = 2 * kTileTokens;
 constexpr int64_t kManyRows = 2;  // for each multiprocessor
 constexpr int kSharedBytes = 44 * 1024;  // of a block
+constexpr int kStaticBytes = 2048;  // of a block that holds a strip, beside its tiles: at most
 constexpr int kResidentWarps = 16;  // of a multiprocessor, by their registers
-constexpr int kCarryThreads = 512;
 
 template <class Scan>
 constexpr bool kIsWide = sizeof(typename NumberOf<Scan>::Type) == 8;
@@ -133,83 +133,45 @@ __global__ void __launch_bounds__(kMostWarps* kWarp, 4)
     scan_row<true, Scan>(a, b, row, memory + threadIdx.x / kWarp * warp_bytes<F>(a));
 }
 
-// A block a strip; rows that are shorter leave strips empty. The map of a row's first strip is not needed.
+// A block a strip; rows that are shorter leave strips empty. Where shared memory does not hold a strip, it is read again when its carry is
+// there.
 //
 // ledger    scan_gae, scan_returns, scan_vtrace
-// bytes     n (s inputs + mask), then n (s (inputs + outputs) + mask)
+// bytes     n (s (inputs + outputs) + mask)
 // limit     memory
-// notes     two of three launches for few long rows; the second reads what L2 still holds
-template <class Scan, bool kWrite>
-__global__ void __launch_bounds__(kMostWarps* kWarp, 4)
-    scan_strips_kernel(typename Scan::Args a, int64_t strips, CarryMap* maps, const Carry* carries, uint32_t* faults) {
+// threads   128
+// shared    69888
+// notes     few long rows; a strip is read once where shared memory holds it, in float32 from sm_86 on, in float64 on sm_80, sm_90 and sm_100.
+//           A row is a step a section of 245 760 tokens, which wait for each other, about 1 us each
+template <class Scan, bool kHeld>
+__global__ void __launch_bounds__(kMostWarps* kWarp, kHeld ? 3 : 4)
+    scan_strips_kernel(typename Scan::Args a, StripChain chain, uint32_t* faults) {
   SRP_DYN_SHARED(unsigned char, memory);
   using F = typename NumberOf<Scan>::Type;
-  // The maps' strips from the last one down, then up again from those that were read last.
-  const int64_t item = kWrite ? int64_t{blockIdx.x} : int64_t{gridDim.x} - 1 - blockIdx.x;
-  const int64_t b = item / strips, s = item - b * strips;
+  const int64_t number = LookBack(chain.started).enter();
+  const int64_t b = number % a.B, s = chain.strips - 1 - number / a.B;
   const Range row = checked_range(a, b, threadIdx.x == 0, faults);
-  const int64_t begin = row.begin + s * kStripTokens;
-  if (begin >= row.end || (!kWrite && s == 0)) return;
-  if (kWrite && is_short(row)) {
+  const int64_t begin = row.begin + s * kStripTokens, used = strips_of(row.end - row.begin);
+  if (begin >= row.end) return;
+  if (is_short(row)) {
     scan_short_alone<Scan>(a, b, row, memory);
     return;
   }
   const Strip strip = {b, begin, begin + kStripTokens < row.end ? begin + kStripTokens : row.end};
-  LongTiles<Scan> tiles(a, memory + threadIdx.x / kWarp * warp_bytes<F>(a));
-  ask_strip<true>(tiles, strip);
-  const CarryMap map = scan_strip<true, kWrite>(tiles, strip, kWrite ? carries[item] : Carry{0, 0}, !kWrite, false);
-  if (!kWrite && threadIdx.x == 0) maps[item] = map;
-}
-
-// A block a row. The warps make of each section's maps, one a lane, what takes the carry into the section to each strip; the first
-// one carries through the sections; all threads apply.
-//
-// ledger    scan_gae, scan_returns, scan_vtrace
-// bytes     136 n / 7680
-// limit     latency
-// notes     32 dependent compositions of maps, and a dependent multiply-add a section of 245 760 tokens
-template <class Scan>
-__global__ void __launch_bounds__(kCarryThreads)
-    strip_carries_kernel(typename Scan::Args a, int64_t strips, CarryMap* maps, CarryMap* section_maps,
-                         Carry* section_carries, Carry* carries) {
-  const int64_t b = blockIdx.x;
-  const int lane = threadIdx.x % kWarp, warps = blockDim.x / kWarp;
-  const Range row = row_range(a.offsets, a.T, a.n, b);
-  const int64_t used = strips_of(row.end - row.begin), sections = sections_of(used);
-  maps += b * strips;
-  carries += b * strips;
-  section_maps += b * sections_of(strips);
-  section_carries += b * sections_of(strips);
-  for (int64_t q = threadIdx.x / kWarp; q < sections; q += warps) {
-    const int64_t s = q * kStripsOfSection + kWarp - 1 - lane;
-    const CarryMap mine = s > 0 && s < used ? maps[s] : keeping();
-    CarryMap behind = keeping(), before = keeping();
-    SRP_KEEP_ROLLED
-    for (int k = 0; k < kWarp; ++k) {
-      if (k == lane) before = behind;
-      behind = then(behind, shuffled<kWarp>(mine, k));
-    }
-    if (s < used) maps[s] = before;
-    if (lane == 0) section_maps[q] = behind;
+  const Carry first = carry_of(Scan(a, b));
+  if constexpr (kHeld) {
+    constexpr int kTilesOfWarp = kTilesOfStrip / kMostWarps;
+    HeldStrip<Scan> held(a, memory + threadIdx.x / kWarp * kTilesOfWarp * place_bytes<F>(a, kTileTokens), strip);
+    const CarryMap map = held.read();
+    held.write(chain.into(b, s, used, map, first));
+  } else {
+    LongTiles<Scan> tiles(a, memory + threadIdx.x / kWarp * warp_bytes<F>(a));
+    ask_strip<true>(tiles, strip);
+    const CarryMap map = scan_strip<true, false>(tiles, strip, Carry{0, 0}, true, false);
+    const Carry carry = chain.into(b, s, used, map, first);
+    ask_strip<true>(tiles, strip);
+    scan_strip<true, true>(tiles, strip, carry, false, false);
   }
-  __syncthreads();
-  if (threadIdx.x < kWarp) {
-    Carry carry = carry_of(Scan(a, b));
-    for (int64_t last = sections - 1; last >= 0; last -= kWarp) {
-      const int64_t own = last - lane;
-      const CarryMap mine = own >= 0 ? section_maps[own] : keeping();
-      Carry into = carry;
-      SRP_KEEP_ROLLED
-      for (int k = 0; k < kWarp; ++k) {
-        if (k == lane) into = carry;
-        carry = apply(shuffled<kWarp>(mine, k), carry);
-      }
-      if (own >= 0) section_carries[own] = into;
-    }
-  }
-  __syncthreads();
-  for (int64_t s = threadIdx.x; s < used; s += blockDim.x)
-    carries[s] = apply(maps[s], section_carries[s / kStripsOfSection]);
 }
 
 // Launchers
@@ -248,21 +210,31 @@ srp_status launch_rows(srp_queue* queue, const typename Scan::Args& a, const cha
 
 template <class Scan>
 srp_status launch_strips(srp_queue* queue, const typename Scan::Args& a, const char* op, int64_t strips) {
-  const Shape shape = shape_of<Scan>(a);
   const int64_t items = a.B * strips, sections = a.B * sections_of(strips);
   SRP_TRY(check_grid(op, items));
-  const Scratch maps(queue, static_cast<size_t>(items + sections) * sizeof(CarryMap));
+  const Scratch maps(queue, static_cast<size_t>(items) * sizeof(CarryMap));
   SRP_TRY(maps.status());
-  const Scratch carries(queue, static_cast<size_t>(items + sections) * sizeof(Carry));
+  const Scratch carries(queue, static_cast<size_t>(sections) * sizeof(Carry));
   SRP_TRY(carries.status());
-  const dim3 grid(static_cast<unsigned>(items));
-  SRP_LAUNCH((scan_strips_kernel<Scan, false>), grid, shape.block(), shape.shared(), queue->stream, a, strips,
-             maps.as<CarryMap>(), nullptr, queue->faults);
-  SRP_LAUNCH((strip_carries_kernel<Scan>), dim3(static_cast<unsigned>(a.B)), dim3(kCarryThreads), 0, queue->stream, a,
-             strips, maps.as<CarryMap>(), maps.as<CarryMap>() + items, carries.as<Carry>() + items,
-             carries.as<Carry>());
-  SRP_LAUNCH((scan_strips_kernel<Scan, true>), grid, shape.block(), shape.shared(), queue->stream, a, strips, nullptr,
-             carries.as<Carry>(), queue->faults);
+  const size_t bytes = sizeof(LookBack::Word) + static_cast<size_t>(items + sections) * sizeof(uint32_t);
+  const Scratch flags(queue, bytes);
+  SRP_TRY(flags.status());
+  SRP_TRY(check_cuda(cudaMemsetAsync(flags.as<void>(), 0, bytes, queue->stream), op));
+  LookBack::Word* const started = flags.as<LookBack::Word>();
+  uint32_t* const of_maps = reinterpret_cast<uint32_t*>(started + 1);
+  const StripChain chain = {maps.as<CarryMap>(), carries.as<Carry>(), of_maps, of_maps + items, started, strips};
+
+  const size_t held = static_cast<size_t>(kTilesOfStrip * place_bytes<typename NumberOf<Scan>::Type>(a, kTileTokens));
+  int optin = 0;
+  SRP_TRY(check_cuda(cudaDeviceGetAttribute(&optin, cudaDevAttrMaxSharedMemoryPerBlockOptin, queue->device),
+                     "cudaDeviceGetAttribute"));
+  const size_t most = static_cast<size_t>(optin - kStaticBytes);
+  const bool holds = held <= most;
+  const auto kernel = holds ? scan_strips_kernel<Scan, true> : scan_strips_kernel<Scan, false>;
+  const Shape shape = holds ? Shape{kMostWarps, static_cast<int>(held) / kMostWarps} : shape_of<Scan>(a);
+  SRP_TRY(allow_shared(kernel, most));
+  SRP_LAUNCH(kernel, dim3(static_cast<unsigned>(items)), shape.block(), shape.shared(), queue->stream, a, chain,
+             queue->faults);
   return launched(op);
 }
 

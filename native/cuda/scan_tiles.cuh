@@ -12,8 +12,8 @@
 //
 // A tile is read into shared memory, 16 bytes at a time from the last boundary of 16 bytes before it, so that where its tokens lie
 // there follows their address; what lies beside it in these pieces is of other rows and is not looked at. Outputs replace inputs and
-// leave the same way. There are two places for a tile: while one is scanned, the next is on its way to the other. Tiles are visited
-// in descending addresses.
+// leave the same way. There are two places for a tile: while one is scanned, the next is on its way to the other; or there is one for
+// each tile of a strip, which stay there until the carry into the strip is known. Tiles are visited in descending addresses.
 #pragma once
 #include "ptx.cuh"
 #include "scan_maps.cuh"
@@ -60,7 +60,7 @@ __device__ __forceinline__ int bytes_past_16(const void* p) {
 
 // The tiles of `kLanes` lanes, one after the other. They are read in the order in which they were asked for. All lanes of the warp
 // call each function.
-template <class Scan, int kLanes, int kOwnRun, int kGroup>
+template <class Scan, int kLanes, int kOwnRun, int kGroup, int kPlaces = 2>
 class Tiles {
  public:
   using F = typename NumberOf<Scan>::Type;
@@ -75,8 +75,8 @@ class Tiles {
   // Sends for tokens [begin, begin + count).
   __device__ void ask(int64_t begin, int count) {
     __syncwarp();  // what the lanes read there is read
-    unsigned char* at = memory_ + asked_ * kWarp / kLanes * bytes_;
-    asked_ ^= 1;
+    unsigned char* at = place_at(asked_);
+    asked_ = asked_ + 1 == kPlaces ? 0 : asked_ + 1;
     Args inputs = whole_;
     each_pair(inputs, [&](const void*& array, void*&) {
       fetch(at, static_cast<const F*>(array), begin, count);
@@ -92,13 +92,29 @@ class Tiles {
   // In place of ask(), where there is nothing to send for yet.
   __device__ void ask_nothing() { __pipeline_commit(); }
 
-  // Waits for the tile asked for before the last one (or nothing) and returns its map: of its runs before the lane's own, in the
-  // order of the scan, in `before`.
+  // Waits until fewer tiles than there are places are on their way (ask_nothing() counts as one) and returns the next one's map: of its
+  // runs before the lane's own, in the order of the scan, in `before`.
   __device__ CarryMap read(int64_t row, int64_t begin, int count, CarryMap& before) {
+    turn_to(read_, row, begin, count);
+    read_ = read_ + 1 == kPlaces ? 0 : read_ + 1;
+    __pipeline_wait_prior(kPlaces - 1);
+    __syncwarp();
+    CarryMap mine = is_plain(whole_) ? map_of_run() : map_of_any_run();
+    SRP_UNROLL
+    for (int distance = 1; distance < kLanes; distance *= 2) {
+      const CarryMap behind = shuffled_down<kLanes>(mine, distance);
+      if (lane() + distance < kLanes) mine = then(behind, mine);
+    }
+    before = shuffled_down<kLanes>(mine, 1);
+    if (lane() == kLanes - 1) before = keeping();
+    return shuffled<kLanes>(mine, 0);
+  }
+
+  // The tile in that place is the one that write() writes: one that was read, if not the last.
+  __device__ void turn_to(int place, int64_t row, int64_t begin, int count) {
     begin_ = begin;
     count_ = count;
-    place_ = memory_ + read_ * kWarp / kLanes * bytes_;
-    read_ ^= 1;
+    place_ = place_at(place);
     tile_ = whole_;
     set_row<F>(tile_, row, begin);
     unsigned char* at = place_;
@@ -113,17 +129,6 @@ class Tiles {
     }
     mask_ = at + bytes_past_16(whole_.mask + begin);
     if (whole_.mask) tile_.mask = mask_;
-    __pipeline_wait_prior(1);
-    __syncwarp();
-    CarryMap mine = is_plain(whole_) ? map_of_run() : map_of_any_run();
-    SRP_UNROLL
-    for (int distance = 1; distance < kLanes; distance *= 2) {
-      const CarryMap behind = shuffled_down<kLanes>(mine, distance);
-      if (lane() + distance < kLanes) mine = then(behind, mine);
-    }
-    before = shuffled_down<kLanes>(mine, 1);
-    if (lane() == kLanes - 1) before = keeping();
-    return shuffled<kLanes>(mine, 0);
   }
 
   // Writes the outputs of the tile that was read, from the carry into it.
@@ -148,6 +153,9 @@ class Tiles {
   static constexpr int kArrayBytes = kTokens * static_cast<int>(sizeof(F)) + 16;
   static constexpr int kGroups = kOwnRun / kGroup;
 
+  __device__ __forceinline__ unsigned char* place_at(int place) const {
+    return memory_ + place * kWarp / kLanes * bytes_;
+  }
   static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % kLanes; }
   static __device__ __forceinline__ int part() { return static_cast<int>(threadIdx.x) % kWarp / kLanes; }
   __device__ __forceinline__ int first() const { return lane() * kOwnRun; }
@@ -276,6 +284,8 @@ class Tiles {
 
 template <class Scan>
 using LongTiles = Tiles<Scan, kWarp, kRun, 5>;
+template <class Scan>
+using HeldTiles = Tiles<Scan, kWarp, kRun, 5, kTilesOfStrip / kMostWarps>;  // all tiles of a strip
 template <class Scan>
 using ShortTiles = Tiles<Scan, kHalfWarp, kShortRun, 3>;
 

@@ -34,3 +34,17 @@ double atomicAdd(double*, double) = delete;
 
 inline void __threadfence() { srp::emulation::memory_fence(); }
 inline void __threadfence_block() { srp::emulation::memory_fence(); }
+
+namespace srp {
+
+inline void raise_flag(uint32_t* flag) {
+  emulation::memory_fence();
+  __atomic_store_n(flag, 1u, __ATOMIC_RELEASE);
+}
+
+inline void await_flag(const uint32_t* flag) {
+  while (__atomic_load_n(flag, __ATOMIC_ACQUIRE) == 0) continue;
+  emulation::memory_fence();
+}
+
+}  // namespace srp

@@ -31,6 +31,17 @@ const gradients = { gradLogProbs: floats(many), gradEntropies: floats(many) };
 const forward = logprob(logits, targets, options);
 const halfOptions = { ...options, dtype: "bfloat16" };
 
+// Rows of a warp, of which it takes several where there are few multiprocessors; a row in five is left out by the mask.
+const shortShape = [300, 1030];
+const shortLogits = floats(shortShape[0] * shortShape[1], 12);
+const shortTargets = Int32Array.from({ length: 2 * shortShape[0] }, () => Math.floor(shortShape[1] * draw()));
+const shortMask = Uint8Array.from({ length: shortShape[0] }, (_, n) => (n % 5 === 2 ? 0 : 1));
+const short = (dtype, options) => {
+  const given =
+    dtype === "float32" ? shortLogits : Uint16Array.from(new Uint32Array(shortLogits.buffer), (x) => x >>> 16);
+  return logprob(given, shortTargets, { shape: shortShape, mask: shortMask, dtype, backend, ...options });
+};
+const shortBits = (found) => hash(...Object.values(found).filter(ArrayBuffer.isView));
 const values = floats(rows * steps);
 const scanned = gae(floats(rows * steps), values, { shape: [rows, steps], gamma: 0.99, lambda: 0.95, backend });
 const ids = Int32Array.from({ length: rows * steps }, () => Math.floor(40 * draw()));
@@ -40,6 +51,9 @@ console.log(
     forward: hash(forward.logProbs, forward.entropies),
     gradient: hash(logprobBackward(logits, targets, forward, { ...options, ...gradients })),
     several: hash(logprobBackward(logits, pairs, forward, { ...options, gradLogProbs: floats(2 * many) })),
+    short: shortBits(short("float32", {})),
+    shortHalf: shortBits(short("bfloat16", { temperature: 0.7 })),
+    shortCapped: shortBits(short("bfloat16", { softcap: 9 })),
     half: hash(logprobBackward(half, targets, logprob(half, targets, halfOptions), { ...halfOptions, ...gradients })),
     scanned: hash(scanned.advantages, scanned.returns),
     prefixes: hash(prefixSums(values, { shape: [rows, steps], backend })),

@@ -95,13 +95,27 @@ eachBackend((backend) => {
     const long = 33 * 7680 + 100;
     const rows = rowsOf([long, ...Array<number>(299).fill(1)], Float32Array);
     const alone = scans(part(rows, 0, 1), backend);
-    for (const count of [264, 300]) {
+    for (const count of [2, 264, 300]) {
       const beside = scans(part(rows, 0, count), backend);
       expectBits(
         beside.map((values) => values.slice(0, long)),
         alone,
       );
     }
+  });
+
+  // A strip of four arrays of float64 finds no room in the shared memory of a block, which reads it again.
+  test("the same of discounts of tokens, in float64", () => {
+    const long = 33 * 7680 + 100;
+    const rows = rowsOf([long, ...Array<number>(299).fill(1)], Float64Array);
+    const discounted = (count: number) => {
+      const { offsets, rewards, values, weights, mask } = part(rows, 0, count);
+      const gamma = values.map((value) => 1 - 0.01 * value * value);
+      const options = { offsets, mask, backend, gamma, lambda: 0.95 };
+      const { targets, advantages } = vtrace(rewards, values, weights, options);
+      return [targets, advantages].map((numbers) => numbers.slice(0, long) as Floats);
+    };
+    for (const count of [2, 300]) expectBits(discounted(count), discounted(1));
   });
 });
 

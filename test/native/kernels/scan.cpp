@@ -255,6 +255,12 @@ void scan_agrees(Runner& run) {
   agree_long(run, kStrip, {SRP_MASK_SKIP, SRP_MASK_CUT}, returns);
   agree(run, "scan_vtrace", all, vtrace);
   agree_long(run, kStrip, {SRP_MASK_SKIP, SRP_MASK_CUT}, vtrace);
+  // With discounts of tokens, which half of these have, a block has no room for a strip.
+  Random random(4);
+  for (int k = 0; k < 4; ++k) {
+    run.want_next();
+    run.agree(vtrace(Setting{SRP_F64, SRP_MASK_SKIP, packed({2 * kStrip.strip + 100, 300}), random}));
+  }
   agree(run, "scan_tail", {SRP_MASK_SKIP, SRP_MASK_STEPS}, tail);
   agree_long(run, kSumStrip, {SRP_MASK_SKIP, SRP_MASK_STEPS}, tail);
   // It has no modes: the two rounds are of the two kinds of terms.
