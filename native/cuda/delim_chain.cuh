@@ -2,11 +2,13 @@
 // on to its tiles.
 #pragma once
 #include "delim_long.cuh"
+#include "look_back.cuh"
+#include "ptx.cuh"
 
 namespace srp::cuda {
 
-constexpr int kChainThreads = 256;  // tiles that are composed at a time
-constexpr int kChainWarps = kChainThreads / kWarp;
+constexpr int kGroupThreads = kGroupTiles;
+constexpr int kGroupWarps = kGroupThreads / kWarp;
 
 // What a run of tiles makes of a walk, bit by bit of whether it comes in open: bit 0 closed, bit 1 open.
 constexpr uint32_t kUnchanged = 2;
@@ -18,9 +20,10 @@ __device__ __forceinline__ uint32_t then(uint32_t first, uint32_t second) {
 struct ChainLink {
   uint32_t map;
   int32_t opened;  // whether one of its tiles opens the span that is open behind them
-  int64_t count, at, begin;
+  int64_t count, at, begin;  // at: kNobody of a warp without tiles
   int32_t alternative;
 };
+constexpr int64_t kNobody = -1;
 
 // Composes the tiles of a step, all of which go on plainly; `tile` is the thread's own, not `there` behind the row's last. All threads
 // of the block call it: each gets the entry of its tile, and all get the state and the spans behind the step.
@@ -50,10 +53,10 @@ __device__ __forceinline__ TileEntry compose_tiles(const TileSummary& tile, bool
     if (lane >= distance) count += other;
   }
   const unsigned openers = __ballot_sync(kFullWarp, opens);
-  if (lane == kWarp - 1) {
-    links[warp].count = count;
-    links[warp].at = exit.state.at;
-  }
+  const unsigned present = __ballot_sync(kFullWarp, there);
+  if (lane == kWarp - 1) links[warp].count = count;
+  if (present >> lane == 1) links[warp].at = exit.state.at;
+  if (lane == 0 && present == 0) links[warp].at = kNobody;
   if (opens && openers >> lane == 1) {
     links[warp].begin = exit.state.begin;
     links[warp].alternative = exit.state.alternative;
@@ -69,7 +72,7 @@ __device__ __forceinline__ TileEntry compose_tiles(const TileSummary& tile, bool
   __syncthreads();
   WalkState last = state;
   int64_t total = 0, mine = 0;
-  for (int w = 0; w < kChainWarps; ++w) {
+  for (int w = 0; w < kGroupWarps; ++w) {
     if (w == warp) {
       mine = total;
       if (lane == 0) entry.at = last.at;
@@ -79,7 +82,7 @@ __device__ __forceinline__ TileEntry compose_tiles(const TileSummary& tile, bool
       }
     }
     total += links[w].count;
-    last.at = links[w].at;
+    if (links[w].at != kNobody) last.at = links[w].at;
     last.open = links[w].map >> last.open & 1;
     if (!links[w].opened) continue;
     last.begin = links[w].begin;
@@ -91,187 +94,210 @@ __device__ __forceinline__ TileEntry compose_tiles(const TileSummary& tile, bool
   return found;
 }
 
-// The tiles of block `blockIdx.x` of a grid over all groups of all rows.
-struct GroupPlace {
-  int64_t b, group, first, begin, count;  // first: its first tile, begin: token; count: tiles of the row
-
-  __device__ static GroupPlace of(const srp_delim_spans_args& a, int64_t groups) {
-    const int64_t b = blockIdx.x / groups, group = blockIdx.x % groups;
-    const Range row = token_range(a, b);
-    return {b, group, group * kChainThreads, group * kChainThreads * kTileTokens,
-            (row.end - row.begin + kTileTokens - 1) / kTileTokens};
-  }
-  __device__ bool empty() const { return first >= count; }
-  __device__ int64_t own() const { return first + threadIdx.x; }
+// What the blocks of a launch tell each other: group g of row b is number b groups + g. Flags, heads and the counter are 0 before the launch.
+struct GroupChain {
+  TileSummary* summaries;  // of groups
+  TileEntry* exits;  // of groups: how the walk leaves them
+  int64_t* totals;  // of rows: their spans
+  uint32_t *of_summaries, *of_exits, *of_totals;  // flags
+  unsigned long long* heads;  // of rows: the complement of where the head first matches, 0 if it does not
+  LookBack::Word* started;
+  int64_t groups;  // of the longest row that there may be
 };
 
-// A group's summary is `plain` where each of its tiles goes on plainly.
-//
-// ledger    delim_spans
-// bytes     96 n / 1024
-// limit     latency
-// notes     few rows of more than 262144 tokens: 256 tiles become one
-// threads   256
-template <class Id>
-__global__ void __launch_bounds__(kChainThreads, 1)
-    delim_groups_kernel(srp_delim_spans_args a, int64_t tiles, int64_t groups, const TileSummary* summaries,
-                        TileSummary* found) {
-  SRP_SHARED(ChainLink, links, kChainWarps);
-  const GroupPlace place = GroupPlace::of(a, groups);
-  if (place.empty()) return;  // the whole block
-  const bool there = place.own() < place.count;
-  TileSummary tile = {};
-  if (there) tile = summaries[place.b * tiles + place.own()];
-  const int64_t head = block_reduce(there && tile.head >= 0 ? tile.head : INT64_MAX, Min{});
-  const bool stumbles = block_reduce(static_cast<int>(there && tile.plain != 3), Max{}) != 0;
-  WalkState closed = {place.begin, 0, 0, 0}, open = {place.begin, place.begin - 1, 0, 1};
-  int64_t spans[2] = {};
-  compose_tiles(tile, there, links, closed, spans[0]);
-  compose_tiles(tile, there, links, open, spans[1]);
-  if (threadIdx.x > 0) return;
-  const int64_t passes = open.open && open.begin == place.begin - 1;
-  found[place.b * groups + place.group] = {
-      {closed, spans[0], 0}, {open, spans[1], passes}, head < INT64_MAX ? head : -1, stumbles ? 0 : 3};
+// Reads memory that another block wrote while this one ran.
+template <class T>
+__device__ __forceinline__ T fresh(const T* from) {
+  static_assert(sizeof(T) % 8 == 0);
+  unsigned long long words[sizeof(T) / 8];
+  SRP_UNROLL
+  for (int w = 0; w < static_cast<int>(sizeof(T) / 8); ++w)
+    words[w] = __ldcg(reinterpret_cast<const unsigned long long*>(from) + w);
+  T found;
+  memcpy(&found, words, sizeof found);
+  return found;
 }
 
-// ledger    delim_spans
-// bytes     128 n / 1024
-// limit     latency
-// notes     behind groups: the states into their tiles
-// threads   256
+// A block's group of tiles.
 template <class Id>
-__global__ void __launch_bounds__(kChainThreads, 1)
-    delim_expand_kernel(srp_delim_spans_args a, int64_t tiles, int64_t groups, const TileSummary* summaries,
-                        const TileEntry* into, const RowFound* rows, TileEntry* entries) {
-  SRP_SHARED(ChainLink, links, kChainWarps);
-  const GroupPlace place = GroupPlace::of(a, groups);
-  if (place.empty() || !rows[place.b].grouped) return;  // the whole block
-  const bool there = place.own() < place.count;
-  TileSummary tile = {};
-  if (there) tile = summaries[place.b * tiles + place.own()];
-  TileEntry entry = into[place.b * groups + place.group];
-  const TileEntry own = compose_tiles(tile, there, links, entry.state, entry.before);
-  if (there) entries[place.b * tiles + place.own()] = own;
-}
+class Group {
+ public:
+  __device__ Group(const srp_delim_spans_args& a, const Id* tokens, const uint32_t* marks, int64_t words,
+                   const GroupChain& chain, int64_t number)
+      : a_(a),
+        tokens_(tokens),
+        chain_(chain),
+        number_(number),
+        b_(number / chain.groups),
+        row_(token_range(a, b_)),
+        length_(row_.end - row_.begin),
+        tiles_((length_ + kTileTokens - 1) / kTileTokens),
+        first_(number % chain.groups * kGroupTiles),
+        find_(a, tokens, marks, words, row_),
+        together_(a, tokens, marks, words, row_) {}
 
-// Tiles `first` to `last`, one after the other, by one warp.
-template <class Finders>
-__device__ void walk_tiles(const srp_delim_spans_args& a, Finders& find, int64_t length, int64_t first, int64_t last,
-                           const TileSummary* summaries, TileSummary* near, TileEntry* entries, WalkState& state,
-                           int64_t& spans) {
-  const int lane = threadIdx.x % kWarp;
-  for (int64_t tile = first; tile < last; ++tile) {
-    const int64_t place = (tile - first) % kWarp;
-    if (place == 0) {
-      __syncwarp();  // the tiles before are read
-      if (tile + lane < last) near[lane] = summaries[tile + lane];
-      __syncwarp();
+  __device__ bool valid() const { return row_.valid; }
+  __device__ bool begins_row() const { return first_ == 0; }
+  __device__ bool ends_row() const { return first_ + kGroupTiles >= tiles_; }
+  // Behind the row's tiles. A row without tokens has its first group.
+  __device__ bool empty() const { return first_ > 0 && first_ >= tiles_; }
+  __device__ int64_t row() const { return b_; }
+
+  // All threads of the block call each of these.
+
+  // Walks the tiles, and tells what the group makes of a walk.
+  __device__ void summarize(ChainLink* links) {
+    if (there()) mine_ = summary_of(a_, find_, begin(), stop(), length_);
+    const bool stumbles = any(there() && mine_.plain != kPlain);
+    WalkState closed = {first_ * kTileTokens, 0, 0, 0}, open = {first_ * kTileTokens, first_ * kTileTokens - 1, 0, 1};
+    int64_t of_closed = 0, of_open = 0;
+    compose_tiles(mine_, there(), links, closed, of_closed);
+    compose_tiles(mine_, there(), links, open, of_open);
+    if (threadIdx.x > 0 || ends_row()) return;
+    const int64_t passes = open.open && open.begin == first_ * kTileTokens - 1;
+    chain_.summaries[number_] = {{closed, of_closed, 0}, {open, of_open, passes}, stumbles ? 0 : kPlain};
+    raise_flag(chain_.of_summaries + number_);
+  }
+
+  // Finds how the walk comes into the group and its tiles, and tells how it leaves the group.
+  __device__ void enter(ChainLink* links) {
+    SRP_SHARED(TileEntry, told, 1);
+    WalkState state = {0, 0, SRP_ROW_STARTS_OPEN, a_.starts_open};
+    int64_t spans = 0;
+    bool plainly = goes_on(find_, state, 0, kTileTokens < length_ ? kTileTokens : length_);
+    const int64_t begin_of_row = number_ - first_ / kGroupTiles;
+    for (int64_t g = begin_of_row; g < number_ && plainly; g += kGroupThreads) {
+      const bool is_there = g + threadIdx.x < number_;
+      TileSummary group = {};
+      if (is_there) {
+        await_flag(chain_.of_summaries + g + threadIdx.x);
+        group = fresh(chain_.summaries + g + threadIdx.x);
+      }
+      plainly = !any(is_there && group.plain != kPlain);
+      if (plainly) compose_tiles(group, is_there, links, state, spans);
     }
-    const int64_t begin = tile * kTileTokens, stop = begin + kTileTokens < length ? begin + kTileTokens : length;
-    if (lane == 0) entries[tile] = {state, spans};
-    if (state.at >= stop) continue;
-    TileExit out = state.open ? near[place].open : near[place].closed;
-    if (!as_from_begin(find, state, begin, stop)) out = exit_of(a, find, stop, state);
-    if (out.passes)
-      state.at = out.state.at;
-    else
-      state = out.state;
-    spans += out.count;
-  }
-}
-
-// `count` summaries of a row, all of which go on plainly, from `state` on: what comes into each. Its head, if it has one, goes to `found`.
-__device__ __forceinline__ void compose_row(const TileSummary* summaries, int64_t count, ChainLink* links,
-                                            TileEntry* entries, WalkState& state, RowFound& found) {
-  int64_t head = INT64_MAX;
-  for (int64_t first = 0; first < count; first += kChainThreads) {
-    const int64_t own = first + threadIdx.x;
-    TileSummary tile = {};
-    if (own < count) tile = summaries[own];
-    if (own < count && tile.head >= 0 && tile.head < head) head = tile.head;
-    const TileEntry entry = compose_tiles(tile, own < count, links, state, found.spans);
-    if (own < count) entries[own] = entry;
-  }
-  head = block_reduce(head, Min{});
-  if (head < INT64_MAX) found.head = head;
-}
-
-// Whether all of a row's summaries go on plainly. All threads of the block get it.
-__device__ __forceinline__ bool all_plain(const TileSummary* summaries, int64_t count) {
-  int stumbles = 0;
-  for (int64_t own = threadIdx.x; own < count; own += kChainThreads) stumbles |= summaries[own].plain != 3;
-  return block_reduce(stumbles, Max{}) == 0;
-}
-
-// A row's tiles, 256 at a time; a step in which one does not go on plainly is walked by one warp. `as_tile`: whether the first does.
-template <class Finders>
-__device__ void chain_tiles(const srp_delim_spans_args& a, Finders& find, int64_t length, bool as_tile,
-                            const TileSummary* summaries, ChainLink* links, TileSummary* near, TileEntry* walked,
-                            TileEntry* entries, WalkState& state, RowFound& found) {
-  const int64_t count = (length + kTileTokens - 1) / kTileTokens;
-  bool plainly = as_tile;
-  int64_t head = INT64_MAX;
-  for (int64_t first = 0; first < count; first += kChainThreads) {
-    const int64_t own = first + threadIdx.x, last = first + kChainThreads < count ? first + kChainThreads : count;
-    const bool there = own < last;
-    TileSummary tile = {};
-    if (there) tile = summaries[own];
-    if (there && tile.head >= 0 && tile.head < head) head = tile.head;
-    // What the last tile says is of the one behind the step.
-    const bool composed = block_reduce(static_cast<int>(!plainly || (own + 1 < last && tile.plain != 3)), Max{}) == 0;
-    if (composed) {
-      const TileEntry entry = compose_tiles(tile, there, links, state, found.spans);
-      if (there) entries[own] = entry;
-    } else {
-      if (threadIdx.x < kWarp) {
-        walk_tiles(a, find, length, first, last, summaries, near, entries, state, found.spans);
-        if (threadIdx.x == 0) walked[0] = {state, found.spans};
+    if (!plainly && !begins_row()) {
+      if (threadIdx.x == 0) {
+        await_flag(chain_.of_exits + number_ - 1);
+        told[0] = fresh(chain_.exits + number_ - 1);
       }
       __syncthreads();
-      state = walked[0].state;
-      found.spans = walked[0].before;
-      __syncthreads();  // the next step may overwrite it
+      state = told[0].state;
+      spans = told[0].before;
+      const int64_t begin = first_ * kTileTokens, stop = begin + kTileTokens < length_ ? begin + kTileTokens : length_;
+      plainly = goes_on(find_, state, begin, stop);
+      __syncthreads();  // told may be overwritten
     }
-    const int64_t begin = last * kTileTokens, stop = begin + kTileTokens < length ? begin + kTileTokens : length;
-    plainly = last == count || goes_on(find, state, begin, stop);
+    // What the last tile says is of the one behind the group.
+    if (!any(!plainly || (there() && threadIdx.x + 1 < kGroupThreads && own() + 1 < tiles_ && mine_.plain != kPlain)))
+      entry_ = compose_tiles(mine_, there(), links, state, spans);
+    else
+      walk_group(told, state, spans);
+    exit_ = {state, spans};
+    if (threadIdx.x > 0 || ends_row()) return;
+    chain_.exits[number_] = exit_;
+    raise_flag(chain_.of_exits + number_);
   }
-  head = block_reduce(head, Min{});
-  if (head < INT64_MAX) found.head = head;
-}
+
+  // Writes the spans that end in the group's tiles. Behind the row's last group its total is known.
+  __device__ void write() {
+    const bool keeps = ends_row() && exit_.state.open && a_.unterminated_keep && exit_.state.begin < length_;
+    const unsigned long long head = chain_.heads[b_];
+    const int64_t total = exit_.before + (keeps ? 1 : 0) + (head != 0 ? 1 : 0);
+    if (ends_row() && threadIdx.x == 0) {
+      chain_.totals[b_] = total;
+      raise_flag(chain_.of_totals + b_);
+    }
+    int64_t before = 0;  // spans of the rows before
+    for (int64_t r = threadIdx.x; r < b_; r += kGroupThreads) {
+      await_flag(chain_.of_totals + r);
+      before += fresh(chain_.totals + r);
+    }
+    before = block_sum(before);
+    if (ends_row() && b_ == a_.B - 1 && threadIdx.x == 0) *a_.count = before + total;
+    if (!there()) return;
+    SpanWrite spans = {a_, b_, before, true};
+    if (head != 0) {
+      if (own() == 0) {
+        const int64_t at = static_cast<int64_t>(~head);
+        const LaneFinder<Id> of_head(head_of(a_), nullptr, tokens_, row_);
+        const Match match = of_head.match(at);
+        spans(0, at + match.length, SRP_HEAD_SPAN, match.alternative);
+      } else {
+        ++spans.next;
+      }
+    }
+    spans.next += entry_.before;
+    WalkState state = entry_.state;
+    walk_tile(a_, find_, stop(), state, spans);
+    if (stop() == length_ && keeps) spans(state.begin, length_, state.alternative, SRP_UNTERMINATED);
+  }
+
+ private:
+  __device__ int64_t own() const { return first_ + threadIdx.x; }
+  __device__ bool there() const { return own() < tiles_; }
+  __device__ int64_t begin() const { return own() * kTileTokens; }
+  __device__ int64_t stop() const { return begin() + kTileTokens < length_ ? begin() + kTileTokens : length_; }
+  static __device__ bool any(bool mine) { return block_reduce(static_cast<int>(mine), Max{}) != 0; }
+
+  // One tile after the other, by one warp.
+  __device__ void walk_group(TileEntry* told, WalkState& state, int64_t& spans) {
+    SRP_SHARED(TileSummary, tiles, kGroupTiles);
+    SRP_SHARED(TileEntry, entries, kGroupTiles);
+    tiles[threadIdx.x] = mine_;
+    __syncthreads();
+    if (threadIdx.x < kWarp) {
+      for (int i = 0; i < kGroupTiles && first_ + i < tiles_; ++i) {
+        const int64_t begin = (first_ + i) * kTileTokens;
+        const int64_t stop = begin + kTileTokens < length_ ? begin + kTileTokens : length_;
+        if (threadIdx.x == 0) entries[i] = {state, spans};
+        if (state.at >= stop) continue;
+        TileExit out = state.open ? tiles[i].open : tiles[i].closed;
+        if (!as_from_begin(together_, state, begin, stop)) out = exit_of(a_, together_, stop, state);
+        if (out.passes)
+          state.at = out.state.at;
+        else
+          state = out.state;
+        spans += out.count;
+      }
+      if (threadIdx.x == 0) told[0] = {state, spans};
+    }
+    __syncthreads();
+    entry_ = entries[threadIdx.x];
+    state = told[0].state;
+    spans = told[0].before;
+  }
+
+  const srp_delim_spans_args& a_;
+  const Id* const tokens_;
+  const GroupChain& chain_;
+  const int64_t number_, b_;
+  const Range row_;
+  const int64_t length_, tiles_, first_;
+  RowFinders<LaneFinder, Id> find_;
+  RowFinders<MarkFinder, Id> together_;
+  TileSummary mine_ = {};
+  TileEntry entry_ = {}, exit_ = {};
+};
 
 // ledger    delim_spans
-// bytes     128 n / 1024
+// bytes     n / 8 delimiters + 136 n / 262144 + 12 S + 8 S alternatives
 // limit     latency
-// notes     a block a row composes 256 tiles, or groups of them, at a time; where a match that crosses tiles changes what follows, one
-//           warp goes from tile to tile, about 40 ns each
+// notes     few long rows: a block a group of 256 tiles of 1024 tokens, each walked from both states and then from its own; where a match
+//           that crosses tiles changes what follows, one warp goes from tile to tile, about 40 ns each
 // threads   256
 template <class Id>
-__global__ void __launch_bounds__(kChainThreads, 1)
-    delim_chain_kernel(srp_delim_spans_args a, const Id* tokens, const uint32_t* marks, int64_t words, int64_t tiles,
-                       int64_t groups, const TileSummary* summaries, const TileSummary* of_groups, TileEntry* entries,
-                       TileEntry* into_groups, RowFound* rows) {
-  SRP_SHARED(ChainLink, links, kChainWarps);
-  SRP_SHARED(TileSummary, near, kWarp);
-  SRP_SHARED(TileEntry, walked, 1);
-  const int64_t b = blockIdx.x;
-  summaries += b * tiles;
-  entries += b * tiles;
-  const Range row = token_range(a, b);
-  const int64_t length = row.end - row.begin, count = (length + kTileTokens - 1) / kTileTokens;
-  RowFinders<MarkFinder, Id> find(a, tokens, marks, words, row);
-  WalkState state = {0, 0, SRP_ROW_STARTS_OPEN, a.starts_open};
-  RowFound found = {0, -1, 0};
-  const int64_t own_groups = groups > 0 ? (count + kChainThreads - 1) / kChainThreads : 0;
-  const bool as_tile = goes_on(find, state, 0, kTileTokens < length ? kTileTokens : length);
-  if (own_groups > 0 && as_tile && all_plain(of_groups + b * groups, own_groups)) {
-    compose_row(of_groups + b * groups, own_groups, links, into_groups + b * groups, state, found);
-    found.grouped = 1;
-  } else {
-    chain_tiles(a, find, length, as_tile, summaries, links, near, walked, entries, state, found);
-  }
-  if (state.open && a.unterminated_keep && state.begin < length) ++found.spans;
-  if (found.head >= 0) ++found.spans;
-  if (threadIdx.x == 0) rows[b] = found;
+__global__ void __launch_bounds__(kGroupThreads, 2)
+    delim_groups_kernel(srp_delim_spans_args a, const Id* tokens, const uint32_t* marks, int64_t words,
+                        GroupChain chain, uint32_t* faults) {
+  SRP_SHARED(ChainLink, links, kGroupWarps);
+  Group<Id> group(a, tokens, marks, words, chain, LookBack(chain.started).enter());
+  if (!group.valid() && group.begins_row() && threadIdx.x == 0)
+    raise(faults, a.offsets ? SRP_FAULT_OFFSETS : SRP_FAULT_INDEX);
+  if (group.empty()) return;
+  group.summarize(links);
+  group.enter(links);
+  group.write();
 }
 
 }  // namespace srp::cuda

@@ -73,10 +73,12 @@ __device__ int64_t row_of(const srp_delim_spans_args& a, int64_t i) {
 
 // Those of `candidates` that do match at token i. One that is no int32 is an error, unless it lies behind the valid tokens of
 // its row.
+// The first match of a row's head goes to `heads`, if there are any.
 template <class Id>
 __device__ uint32_t matching(const srp_delim_spans_args& a, const Id* tokens, int64_t i, uint32_t candidates,
-                             uint32_t* faults) {
-  const Range row = token_range(a, row_of(a, i));
+                             unsigned long long* heads, uint32_t* faults) {
+  const int64_t b = row_of(a, i);
+  const Range row = token_range(a, b);
   if (!row.valid || i < row.begin || i >= row.end) return 0;
   if (sizeof(Id) > 4 && !is_int32(tokens[i])) raise(faults, SRP_FAULT_INDEX);
   uint32_t found = 0;
@@ -85,6 +87,7 @@ __device__ uint32_t matching(const srp_delim_spans_args& a, const Id* tokens, in
     const Match match = match_at(delimiter_of(a, d), tokens + row.begin, row.end - row.begin, i - row.begin);
     if (match.alternative >= 0) found |= 1u << d;
   }
+  if (heads && found >> 2 & 1) atomicMax(heads + b, ~static_cast<unsigned long long>(i - row.begin));
   return found;
 }
 
@@ -128,12 +131,12 @@ struct Candidates {
   // Looks at the last of them, one a lane, and marks those that do match. The words of marks hold 0 or marks before.
   template <class Id>
   __device__ void settle(const srp_delim_spans_args& a, const Id* ids, uint32_t* marks, int64_t words,
-                         uint32_t* faults) {
+                         unsigned long long* heads, uint32_t* faults) {
     __syncwarp();  // the queue is written, and so are the words
     const int own = count - 1 - static_cast<int>(threadIdx.x) % kWarp;
     if (own >= 0) {
       const int64_t token = tokens[own] >> kDelimiters;
-      const uint32_t found = matching(a, ids, token, static_cast<uint32_t>(tokens[own]) & 7u, faults);
+      const uint32_t found = matching(a, ids, token, static_cast<uint32_t>(tokens[own]) & 7u, heads, faults);
       SRP_UNROLL
       for (int d = 0; d < kDelimiters; ++d)
         if (found >> d & 1) atomicOr(marks + d * words + token / kWarp, 1u << (token % kWarp));
@@ -150,7 +153,8 @@ struct Candidates {
 // turn      8 of delim_marks_kernel<int>: 32 loaded; 4.25 bytes; at most 26; must 0.7
 template <class Id>
 __global__ void __launch_bounds__(kMarkThreads, kMarkBlocks<Id>)
-    delim_marks_kernel(srp_delim_spans_args a, const Id* tokens, uint32_t* marks, int64_t words, uint32_t* faults) {
+    delim_marks_kernel(srp_delim_spans_args a, const Id* tokens, uint32_t* marks, int64_t words,
+                       unsigned long long* heads, uint32_t* faults) {
   SRP_SHARED(uint32_t, table, kTableWords);
   SRP_SHARED(int64_t, waiting, kMarkWarps* kWaiting);
   fill_table(a, table, faults);
@@ -181,10 +185,10 @@ __global__ void __launch_bounds__(kMarkThreads, kMarkBlocks<Id>)
       const uint32_t those = known >> (kDelimiters * k) & 7u;
       known &= ~(7u << (kDelimiters * k));
       candidates.add(those != 0 && token < a.n, token, those);
-      if (candidates.count >= kWarp) candidates.settle(a, tokens, marks, words, faults);
+      if (candidates.count >= kWarp) candidates.settle(a, tokens, marks, words, heads, faults);
     }
   }
-  if (candidates.count > 0) candidates.settle(a, tokens, marks, words, faults);
+  if (candidates.count > 0) candidates.settle(a, tokens, marks, words, heads, faults);
 }
 
 // ---- pairs
@@ -256,51 +260,58 @@ srp_status pair_rows(srp_queue* queue, const srp_delim_spans_args& a, const Id* 
 }
 
 template <class Id>
-srp_status pair_long_rows(srp_queue* queue, const srp_delim_spans_args& a, const Id* tokens, const uint32_t* marks,
-                          int64_t words, int64_t longest) {
-  const int64_t tiles = (longest + kTileTokens - 1) / kTileTokens, items = a.B * tiles;
-  SRP_TRY(check_grid("delim_spans", 2 * items / kPairThreads + 1));
+srp_status mark(srp_queue* queue, const srp_delim_spans_args& a, const Id* tokens, uint32_t* marks, int64_t words,
+                unsigned long long* heads) {
+  const int64_t blocks = (a.n + kMarkTokens - 1) / kMarkTokens;
+  const int64_t at_work = int64_t{kMarkBlocks<Id>} * queue->multiprocessors;  // each fills a table first
+  SRP_LAUNCH((delim_marks_kernel<Id>), dim3(static_cast<unsigned>(blocks < at_work ? blocks : at_work)),
+             dim3(kMarkThreads), 0, queue->stream, a, tokens, marks, words, heads, queue->faults);
+  return launched("delim_spans");
+}
+
+template <class Id>
+srp_status find_in_long_rows(srp_queue* queue, const srp_delim_spans_args& a, const Id* tokens, uint32_t* marks,
+                             int64_t words, int64_t longest) {
+  const int64_t groups = (longest + kGroupTokens - 1) / kGroupTokens, items = a.B * groups;
+  SRP_TRY(check_grid("delim_spans", items));
   const Scratch summaries(queue, static_cast<size_t>(items) * sizeof(TileSummary));
   SRP_TRY(summaries.status());
-  const Scratch entries(queue, static_cast<size_t>(items) * sizeof(TileEntry));
-  SRP_TRY(entries.status());
-  const Scratch rows(queue, static_cast<size_t>(a.B) * sizeof(RowFound));
-  SRP_TRY(rows.status());
-  const int64_t groups = tiles > kChainThreads ? (tiles + kChainThreads - 1) / kChainThreads : 0;
-  SRP_TRY(check_grid("delim_spans", a.B * groups));
-  const Scratch of_groups(queue, static_cast<size_t>(a.B * groups) * sizeof(TileSummary));
-  SRP_TRY(of_groups.status());
-  const Scratch into_groups(queue, static_cast<size_t>(a.B * groups) * sizeof(TileEntry));
-  SRP_TRY(into_groups.status());
-  const dim3 block(kPairThreads), chain_block(kChainThreads), of_all_groups(static_cast<unsigned>(a.B * groups));
-  SRP_LAUNCH((delim_tiles_kernel<Id>), dim3(blocks_for(2 * items, kPairThreads)), block, 0, queue->stream, a, tokens,
-             marks, words, tiles, summaries.as<TileSummary>(), queue->faults);
-  if (groups > 0)
-    SRP_LAUNCH((delim_groups_kernel<Id>), of_all_groups, chain_block, 0, queue->stream, a, tiles, groups,
-               summaries.as<TileSummary>(), of_groups.as<TileSummary>());
-  SRP_LAUNCH((delim_chain_kernel<Id>), dim3(static_cast<unsigned>(a.B)), chain_block, 0, queue->stream, a, tokens,
-             marks, words, tiles, groups, summaries.as<TileSummary>(), of_groups.as<TileSummary>(),
-             entries.as<TileEntry>(), into_groups.as<TileEntry>(), rows.as<RowFound>());
-  if (groups > 0)
-    SRP_LAUNCH((delim_expand_kernel<Id>), of_all_groups, chain_block, 0, queue->stream, a, tiles, groups,
-               summaries.as<TileSummary>(), into_groups.as<TileEntry>(), rows.as<RowFound>(), entries.as<TileEntry>());
-  SRP_LAUNCH((delim_tile_spans_kernel<Id>), dim3(blocks_for(items, kPairThreads)), block, 0, queue->stream, a, tokens,
-             marks, words, tiles, entries.as<TileEntry>(), rows.as<RowFound>());
+  const Scratch exits(queue, static_cast<size_t>(items) * sizeof(TileEntry));
+  SRP_TRY(exits.status());
+  const Scratch totals(queue, static_cast<size_t>(a.B) * sizeof(int64_t));
+  SRP_TRY(totals.status());
+  // The counter and the heads, then flags.
+  const size_t bytes =
+      static_cast<size_t>(1 + a.B) * sizeof(LookBack::Word) + static_cast<size_t>(2 * items + a.B) * sizeof(uint32_t);
+  const Scratch cleared(queue, bytes);
+  SRP_TRY(cleared.status());
+  SRP_TRY(check_cuda(cudaMemsetAsync(cleared.as<void>(), 0, bytes, queue->stream), "delim_spans"));
+  LookBack::Word* const started = cleared.as<LookBack::Word>();
+  uint32_t* const flags = reinterpret_cast<uint32_t*>(started + 1 + a.B);
+  const GroupChain chain = {summaries.as<TileSummary>(),
+                            exits.as<TileEntry>(),
+                            totals.as<int64_t>(),
+                            flags,
+                            flags + items,
+                            flags + 2 * items,
+                            started + 1,
+                            started,
+                            groups};
+  SRP_TRY(mark(queue, a, tokens, marks, words, chain.heads));
+  SRP_LAUNCH((delim_groups_kernel<Id>), dim3(static_cast<unsigned>(items)), dim3(kGroupThreads), 0, queue->stream, a,
+             tokens, marks, words, chain, queue->faults);
   return launched("delim_spans");
 }
 
 template <class Id>
 srp_status find_spans(srp_queue* queue, const srp_delim_spans_args& a, const Id* tokens) {
-  const int64_t words = (a.n + kWarp - 1) / kWarp, blocks = (a.n + kMarkTokens - 1) / kMarkTokens;
-  const int64_t at_work = int64_t{kMarkBlocks<Id>} * queue->multiprocessors;  // each fills a table first
+  const int64_t words = (a.n + kWarp - 1) / kWarp;
   const Scratch marks(queue, static_cast<size_t>(words) * kDelimiters * sizeof(uint32_t));
   SRP_TRY(marks.status());
-  SRP_LAUNCH((delim_marks_kernel<Id>), dim3(static_cast<unsigned>(blocks < at_work ? blocks : at_work)),
-             dim3(kMarkThreads), 0, queue->stream, a, tokens, marks.as<uint32_t>(), words, queue->faults);
-  SRP_TRY(launched("delim_spans"));
   const int64_t longest = a.offsets ? a.n : a.T;  // that there may be
   if (!a.overlapping && a.B < kManyRows * queue->multiprocessors && longest > kLongRow)
-    return pair_long_rows(queue, a, tokens, marks.as<uint32_t>(), words, longest);
+    return find_in_long_rows(queue, a, tokens, marks.as<uint32_t>(), words, longest);
+  SRP_TRY(mark(queue, a, tokens, marks.as<uint32_t>(), words, nullptr));
   return pair_rows(queue, a, tokens, marks.as<uint32_t>(), words);
 }
 

@@ -17,6 +17,8 @@ namespace {
 
 // Of a block, as registers have room for in two of them.
 SRP_HD constexpr int most_warps(bool clusters) { return clusters ? 10 : 12; }
+template <bool kClusters>
+constexpr int kMostHeld = most_warps(kClusters) * kWarp;  // threads
 constexpr uint32_t kMostCluster = 8;  // blocks; more of them not every card with clusters has
 
 // How a row is cut.
@@ -187,7 +189,7 @@ __device__ __forceinline__ void meet() {
 // turn      32 of held_kernel<BFloat16, true>: 4 shared, 32 special + 4 shared, 64 loaded, 64 stored, 32 special; 4 bytes; at most
 //           29; must 0.8
 template <class T, bool kClusters>
-__global__ void __launch_bounds__(most_warps(kClusters) * kWarp, 2)
+__global__ void __launch_bounds__(kMostHeld<kClusters>, 2)
     held_kernel(LossLogitsArgs a, LossArgs tokens, LossParameters p, Cut cut, uint32_t* faults) {
   if constexpr (kClusters && SRP_CLUSTERS == 0) return;
   SRP_DYN_SHARED(RowSums, memory);
