@@ -141,7 +141,6 @@ class Group {
   __device__ bool ends_row() const { return first_ + kGroupTiles >= tiles_; }
   // Behind the row's tiles. A row without tokens has its first group.
   __device__ bool empty() const { return first_ > 0 && first_ >= tiles_; }
-  __device__ int64_t row() const { return b_; }
 
   // All threads of the block call each of these.
 
