@@ -9,7 +9,6 @@
 #include "injection.h"
 #include "cluster.h"
 #include "process_wide.h"
-#include "registry.h"
 #include "settings.h"
 #include "shared_memory.h"
 

@@ -35,7 +35,10 @@ function compared(cases: readonly Case[], environment: NodeJS.ProcessEnv): unkno
   return JSON.parse(stdout);
 }
 
-const SAME = CASES.map(([dtype, [rows, vocab, stride = vocab]]) => ({ dtype, rows, vocab, stride, differ: [] }));
+const SAME = CASES.map(([dtype, [rows, vocab, stride = vocab]]) => {
+  const finite = rows > 4 ? rows - 2 : rows; // entropies: see there
+  return { dtype, rows, vocab, stride, finite, differ: [] };
+});
 
 eachBackend(() => {
   test.each(["forward", "reverse", "random"])("the bits are those of rows that are read again, order %s", (order) => {
