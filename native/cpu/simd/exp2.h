@@ -3,6 +3,7 @@
 //
 // t rate = k / kExp2Steps + f: adding kMagic leaves k in the last bits of the sum, a step of the table (or a shift) makes
 // 2^(k / steps) of it, a polynomial the rest. The product is never rounded by itself: f takes what k left of it.
+// power f is ready before the polynomial is: the steps of a register, one behind the other, are what a core has to wait for.
 namespace srp::cpu::SRP_LEVEL {
 
 constexpr float kExp2Low = -127 - kExp2Offset;
@@ -12,7 +13,7 @@ SRP_INLINE F32 exp2_product(const Exp2Table& table, F32 t, F32 rate) {
   const F32 z = fma(t, rate, splat(kExp2Magic));
   const F32 f = fma(t, rate, splat(kExp2Magic) - z);
   const F32 power = exp2_step(table, (I32)z);
-  return fma(power, exp2_rest(f), power);
+  return fma(power * f, exp2_rise(f), power);
 }
 
 }  // namespace srp::cpu::SRP_LEVEL

@@ -2,9 +2,10 @@
 // GroupStatistics (shared/group.h) does for one group, in the same order, so the results are the same bits.
 //
 // Items come in tiles of kHalf from each group, turned over in registers. Groups of several sizes are walked to the end of
-// the longest; beyond its own a lane has zeros, and its deviations there do not count. The statistics of a register of groups
-// wait for roots and quotients, on which those of the next register do not depend. So the statistics of a whole block of groups
-// are computed first; then its items are read once more, group after group, and written.
+// the longest; beyond its own a lane has zeros, and its deviations there do not count. The sums of a register of groups wait for
+// each other, so those of two or four registers are formed side by side where their groups have one size. Roots and quotients take
+// longest: a block of groups is summed first; then its items are read once more, group after group, and written, while the
+// roots of groups behind them are on their way.
 namespace srp::cpu::SRP_LEVEL {
 
 // Neighbouring groups of one size, a multiple of kHalf and no more than kItems.
@@ -72,24 +73,30 @@ SRP_INLINE void sum_lanes(const srp_group_normalize_args& a, const Groups (&grou
   const F* const values = static_cast<const F*>(a.values);
   const int64_t longest = groups[0].longest;
   F64 x[kWays][Groups::kMost], total[kWays] = {};
+#pragma GCC unroll 4
   for (int w = 0; w < kWays; ++w) x[w][0] = F64{};  // there is at least one item, but the compiler cannot know
   for (int64_t k = 0; k < longest; k += kHalf) {
+#pragma GCC unroll 4
     for (int w = 0; w < kWays; ++w) load_tile(groups[w], values, k, x[w] + k);
     for (int64_t j = 0; j < kHalf; ++j)
+#pragma GCC unroll 4
       for (int w = 0; w < kWays; ++w) total[w] += x[w][k + j];
   }
   F64 n[kWays], mean[kWays], sum[kWays] = {}, squares[kWays] = {};
+#pragma GCC unroll 4
   for (int w = 0; w < kWays; ++w) {
     n[w] = groups[w].counts();
     mean[w] = total[w] / n[w];
   }
   for (int64_t k = 0; k < longest; ++k)
+#pragma GCC unroll 4
     for (int w = 0; w < kWays; ++w) {
       F64 d = x[w][k] - mean[w];
       if (Groups::kRagged) d = groups[w].inside(k) ? d : F64{};
       sum[w] += d;
       squares[w] += d * d;
     }
+#pragma GCC unroll 4
   for (int w = 0; w < kWays; ++w) {
     const F64 residue = sum[w] / n[w];
     const F64 variance = (squares[w] - n[w] * residue * residue) / (n[w] - splat(a.ddof));
@@ -114,8 +121,21 @@ SRP_INLINE void sum_lanes(const srp_group_normalize_args& a, const Groups (&grou
   }
 }
 
-// Whether kLanes groups have 8 items each: the usual size, for which the compiler makes code of its own.
-SRP_INLINE bool eights(const int32_t* offsets) { return !any((load(offsets + 1) - load(offsets)) != 8); }
+// The size of kLanes groups where all have the same, and EvenGroups takes it; else 0.
+SRP_INLINE int64_t common_size(const int32_t* offsets) {
+  const int32_t size = offsets[1] - offsets[0];
+  if (size % kHalf != 0 || size > kMostLaneItems) return 0;
+  return any((load(offsets + 1) - load(offsets)) != size) ? 0 : size;
+}
+
+// kWays registers of groups of `size` items.
+template <int kWays, int64_t kItems, class F>
+SRP_INLINE void sum_even(const srp_group_normalize_args& a, int64_t g, int64_t size, GroupBlock* block, int64_t at) {
+  EvenGroups<kItems> groups[kWays];
+#pragma GCC unroll 4
+  for (int w = 0; w < kWays; ++w) groups[w] = {a.offsets[g] + w * kHalf * size, size};
+  sum_lanes<kWays, EvenGroups<kItems>, F>(a, groups, block, at);
+}
 
 // Adds groups g ... g + kHalf - 1 as register `at` of the block. False if this kernel does not take them: one has a single item,
 // more than kMostLaneItems, or no more than ddof.
@@ -127,8 +147,7 @@ SRP_INLINE bool sum_groups(const srp_group_normalize_args& a, int64_t g, GroupBl
   if (any((I32)unfit)) return false;
   const int64_t size = sizes[0];
   if (size % kHalf == 0 && !any((I32)(sizes != splat(size)))) {
-    const EvenGroups<kMostLaneItems> groups[1] = {{offsets[0], size}};
-    sum_lanes<1, EvenGroups<kMostLaneItems>, F>(a, groups, block, at);
+    sum_even<1, kMostLaneItems, F>(a, g, size, block, at);
     return true;
   }
   int64_t longest = 0;
@@ -138,59 +157,68 @@ SRP_INLINE bool sum_groups(const srp_group_normalize_args& a, int64_t g, GroupBl
   return true;
 }
 
-// Fills the block with groups of [begin, end), as many as fit and as this kernel takes.
+// Fills the block with groups of [begin, end), as many as fit and as this kernel takes. Eight is the usual size, for which the
+// compiler makes code of its own.
 template <class F>
 SRP_INLINE void sum_block(const srp_group_normalize_args& a, int64_t begin, int64_t end, GroupBlock* block) {
   block->some_constant = false;
   int64_t g = begin, at = 0;
   while (at < kGroupRegisters && g + kHalf <= end) {
-    if (at + 2 <= kGroupRegisters && g + kLanes <= end && a.ddof < 8 && eights(a.offsets + g)) {
-      const int64_t first = a.offsets[g];
-      const EvenGroups<8> groups[2] = {{first, 8}, {first + 8 * kHalf, 8}};
-      sum_lanes<2, EvenGroups<8>, F>(a, groups, block, at);
-      at += 2;
-      g += kLanes;
-    } else if (sum_groups<F>(a, g, block, at)) {
-      ++at;
-      g += kHalf;
+    const int64_t size = at + 2 <= kGroupRegisters && g + kLanes <= end ? common_size(a.offsets + g) : 0;
+    int64_t ways = 2;
+    if (size <= a.ddof) {
+      if (!sum_groups<F>(a, g, block, at)) break;
+      ways = 1;
+    } else if (size != 8) {
+      sum_even<2, kMostLaneItems, F>(a, g, size, block, at);
+    } else if (at + 4 <= kGroupRegisters && g + 2 * kLanes <= end && common_size(a.offsets + g + kLanes) == 8) {
+      sum_even<4, 8, F>(a, g, 8, block, at);
+      ways = 4;
     } else {
-      break;
+      sum_even<2, 8, F>(a, g, 8, block, at);
     }
+    at += ways;
+    g += ways * kHalf;
   }
   block->groups = g - begin;
 }
 
-// Roots and quotients of a block, one after the other: none waits for another of its kind. Those of groups from the first
-// register on that is beyond float64 are left out.
-template <class F>
-SRP_INLINE void scale_block(const srp_group_normalize_args& a, int64_t g, GroupBlock* block) {
-  const bool centred = a.center != SRP_CENTER_NONE, scaled = a.scale == SRP_SCALE_STD;
+// Groups that shared/group.h takes: with a sum or a variance that is not finite, or a quotient beyond float64. The deviations of
+// a constant group are 0 whatever divides them.
+SRP_INLINE I64 strange_groups(const srp_group_normalize_args& a, const GroupBlock& block, int64_t at) {
+  const F64 variance = block.variance[at];
+  I64 strange = (block.total[at] - block.total[at]) + (variance - variance) != F64{};
+  if (a.scale != SRP_SCALE_STD || a.epsilon >= 0x1p-1000) return strange;
+  // The root of any number above 0 is above 2^-538.
+  I64 unfit = variance == F64{};
+  if (block.some_constant && a.center != SRP_CENTER_NONE) unfit &= ~block.constant[at];
+  return strange | unfit;
+}
+
+// Leaves out the groups from the first register on that has such a group.
+SRP_INLINE void check_block(const srp_group_normalize_args& a, GroupBlock* block) {
   const int64_t registers = block->groups / kHalf;
-  for (int64_t at = 0; at < registers; ++at) block->std[at] = square_root(block->variance[at]);
-  F64 strange = {};
-  for (int64_t at = 0; at < registers; ++at) {
-    F64 inverse = scaled ? splat(1.0) / (block->std[at] + splat(a.epsilon)) : splat(1.0);
-    if (block->some_constant && centred) inverse = block->constant[at] ? F64{} : inverse;
-    block->inverse[at] = inverse;
-    // 0, or NaN
-    strange +=
-        (block->total[at] - block->total[at]) + (block->variance[at] - block->variance[at]) + (inverse - inverse);
-  }
-  if (any((I32)(strange != F64{}))) {
-    int64_t at = 0;
-    while (!any_not_finite(block->total[at]) && !any_not_finite(block->variance[at]) &&
-           !any_not_finite(block->inverse[at]))
-      ++at;
-    block->groups = at * kHalf;
-  }
-  for (int64_t at = 0; at * kHalf < block->groups; ++at) {
-    if (a.means) store_wide(static_cast<F*>(a.means) + g + at * kHalf, block->mean[at] + block->residue[at]);
-    if (a.stds) store_wide(static_cast<F*>(a.stds) + g + at * kHalf, block->std[at]);
-    if (a.counts) store_narrowed(a.counts + g + at * kHalf, block->sizes[at]);
-    if (centred) continue;
-    block->mean[at] = F64{};
-    block->residue[at] = F64{};
-  }
+  I64 strange = {};
+  for (int64_t at = 0; at < registers; ++at) strange |= strange_groups(a, *block, at);
+  if (!any((I32)strange)) return;
+  int64_t at = 0;
+  while (!any((I32)strange_groups(a, *block, at))) ++at;
+  block->groups = at * kHalf;
+}
+
+SRP_INLINE void scale_groups(const srp_group_normalize_args& a, GroupBlock* block, int64_t at) {
+  const F64 std = square_root(block->variance[at]);
+  F64 inverse = a.scale == SRP_SCALE_STD ? splat(1.0) / (std + splat(a.epsilon)) : splat(1.0);
+  if (block->some_constant && a.center != SRP_CENTER_NONE) inverse = block->constant[at] ? F64{} : inverse;
+  block->std[at] = std;
+  block->inverse[at] = inverse;
+}
+
+template <class F>
+SRP_INLINE void write_statistics(const srp_group_normalize_args& a, int64_t g, const GroupBlock& block, int64_t at) {
+  if (a.means) store_wide(static_cast<F*>(a.means) + g, block.mean[at] + block.residue[at]);
+  if (a.stds) store_wide(static_cast<F*>(a.stds) + g, block.std[at]);
+  if (a.counts) store_narrowed(a.counts + g, block.sizes[at]);
 }
 
 // One group of `size` items. kUsual: of center MEAN or NONE and gain 1.
@@ -210,22 +238,33 @@ SRP_INLINE void write_group(const srp_group_normalize_args& a, int64_t first, in
   if (k < size) store_some(normalized + k, transformed(load_some(values + k, size - k)), size - k);
 }
 
+// The items of the groups of a register.
 template <bool kUsual, class F>
-SRP_INLINE void write_block(const srp_group_normalize_args& a, int64_t g, const GroupBlock& block) {
-  const int32_t* const offsets = a.offsets + g;
-  for (int64_t at = 0; at * kHalf < block.groups; ++at) {
-    const double* const mean = reinterpret_cast<const double*>(&block.mean[at]);
-    const double* const residue = reinterpret_cast<const double*>(&block.residue[at]);
-    const double* const inverse = reinterpret_cast<const double*>(&block.inverse[at]);
-    const int32_t* const first = offsets + at * kHalf;
-    if (!any((I32)(block.sizes[at] != 8)))
-      for (int64_t lane = 0; lane < kHalf; ++lane)
-        write_group<kUsual, F>(a, first[0] + 8 * lane, 8, splat(mean[lane]), splat(residue[lane]),
-                               splat(inverse[lane]));
-    else
-      for (int64_t lane = 0; lane < kHalf; ++lane)
-        write_group<kUsual, F>(a, first[lane], first[lane + 1] - first[lane], splat(mean[lane]), splat(residue[lane]),
-                               splat(inverse[lane]));
+SRP_INLINE void write_items(const srp_group_normalize_args& a, int64_t g, const GroupBlock& block, int64_t at) {
+  const bool centred = a.center != SRP_CENTER_NONE;
+  const double* const mean = reinterpret_cast<const double*>(&block.mean[at]);
+  const double* const residue = reinterpret_cast<const double*>(&block.residue[at]);
+  const double* const inverse = reinterpret_cast<const double*>(&block.inverse[at]);
+  const int32_t* const first = a.offsets + g;
+  const auto write = [&](int64_t lane, int64_t begin, int64_t size) __attribute__((always_inline)) {
+    write_group<kUsual, F>(a, begin, size, splat(centred ? mean[lane] : 0), splat(centred ? residue[lane] : 0),
+                           splat(inverse[lane]));
+  };
+  if (!any((I32)(block.sizes[at] != 8)))
+    for (int64_t lane = 0; lane < kHalf; ++lane) write(lane, first[0] + 8 * lane, 8);
+  else
+    for (int64_t lane = 0; lane < kHalf; ++lane) write(lane, first[lane], first[lane + 1] - first[lane]);
+}
+
+template <bool kUsual, class F>
+SRP_INLINE void write_block(const srp_group_normalize_args& a, int64_t g, GroupBlock* block) {
+  constexpr int64_t kAhead = 2;
+  const int64_t registers = block->groups / kHalf;
+  for (int64_t at = 0; at < kAhead && at < registers; ++at) scale_groups(a, block, at);
+  for (int64_t at = 0; at < registers; ++at) {
+    if (at + kAhead < registers) scale_groups(a, block, at + kAhead);
+    write_statistics<F>(a, g + at * kHalf, *block, at);
+    if (a.normalized) write_items<kUsual, F>(a, g + at * kHalf, *block, at);
   }
 }
 
@@ -237,9 +276,11 @@ static int64_t normalize_groups(const srp_group_normalize_args& a, int64_t begin
   GroupBlock block;
   do {
     sum_block<F>(a, begin, end, &block);
-    scale_block<F>(a, begin, &block);
-    if (a.normalized && usual) write_block<true, F>(a, begin, block);
-    if (a.normalized && !usual) write_block<false, F>(a, begin, block);
+    check_block(a, &block);
+    if (usual)
+      write_block<true, F>(a, begin, &block);
+    else
+      write_block<false, F>(a, begin, &block);
     begin += block.groups;
   } while (block.groups == kGroupRegisters * kHalf);
   return begin;
