@@ -63,11 +63,7 @@ LossSums sums_of(const Kernels* level, const LossArgs& a, int64_t b, const LossP
 // The ratio of a row has the bits that a token's has, so it comes of the level's exp.
 template <class F>
 RowForm form_of(const Kernels* level, const LossArgs& a, int64_t b, const LossParameters& p, const LossSums& sums) {
-  RowForm form = row_form<F>(a, b, p, sums);
-  if (!level || sums_its_own(a.form)) return form;
-  form.ratio.ratio = form.reported = level->loss_ratio(form.ratio.log_ratio);
-  if (a.form == SRP_ROW_CLIP_ONCE) clip_row<F>(a, b, p, &form);
-  return form;
+  return level ? row_form<F>(a, b, p, sums, level->loss_ratio) : row_form<F>(a, b, p, sums);
 }
 
 // Computes what the tokens of a row cost, and returns the sum of the slopes.
@@ -114,15 +110,25 @@ void gradients_of(const Kernels* level, const LossArgs& a, int64_t b, const Loss
 
 template <class F>
 void row_losses(const LossArgs& a, int64_t first, int64_t last) {
+  constexpr int64_t kBatch = 8;
   const LossParameters p = loss_parameters(a.parameters);
   const Kernels* const level = kernels();
-  for (int64_t b = first; b < last; ++b) {
-    const LossSums sums = sums_of<F>(level, a, b, p);
-    RowForm form = form_of<F>(level, a, b, p, sums);
-    LossFigures figures;
-    const double slope = values_of<F>(level, a, b, p, sums, form, &figures);
-    store_row<F>(a, b, form, &figures);
-    gradients_of<F>(level, a, b, p, form, row_through(a, b, form, figures, slope));
+  // Rows that are read once go side by side: what a row computes from its sums is a chain of quotients and an exponential.
+  const int64_t batch = wants_values(a) ? 1 : kBatch;
+  LossSums sums[kBatch];
+  RowForm forms[kBatch];
+  double through[kBatch];
+  for (int64_t begin = first; begin < last; begin += batch) {
+    const int64_t rows = last - begin < batch ? last - begin : batch;
+    for (int64_t k = 0; k < rows; ++k) sums[k] = sums_of<F>(level, a, begin + k, p);
+    for (int64_t k = 0; k < rows; ++k) forms[k] = form_of<F>(level, a, begin + k, p, sums[k]);
+    for (int64_t k = 0; k < rows; ++k) {
+      LossFigures figures;
+      const double slope = values_of<F>(level, a, begin + k, p, sums[k], forms[k], &figures);
+      store_row<F>(a, begin + k, forms[k], &figures);
+      through[k] = row_through(a, begin + k, forms[k], figures, slope);
+    }
+    for (int64_t k = 0; k < rows; ++k) gradients_of<F>(level, a, begin + k, p, forms[k], through[k]);
   }
 }
 

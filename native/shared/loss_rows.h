@@ -113,14 +113,20 @@ SRP_HD void clip_row(const LossArgs& a, int64_t b, const LossParameters& all, Ro
   row->limited = t.limited;
 }
 
+struct PlainExponential {
+  SRP_HD double operator()(double x) const { return exponential(x); }
+};
+
 // Of forms of s.
-template <class F>
-SRP_HD RowForm mean_row(const LossArgs& a, int64_t b, const LossParameters& p, const LossSums& sums) {
+template <class F, class Exponential = PlainExponential>
+SRP_HD RowForm mean_row(const LossArgs& a, int64_t b, const LossParameters& p, const LossSums& sums,
+                        const Exponential& ratio_of = {}) {
   RowForm row = no_row_form();
   row.divisor = divisor(sums.kept, a.reduce);
   row.log_ratio = (sums.log_ratio - (a.old_log_probs_per_row ? load(static_cast<const F*>(a.old_log_probs), b) : 0.0)) /
                   row.divisor;
-  row.ratio = ClampedRatio<double>::of(row.log_ratio, p);
+  const double held = clamp(row.log_ratio, p.log_low, p.log_high);
+  row.ratio = {held, ratio_of(held), !(row.log_ratio >= p.log_low && row.log_ratio <= p.log_high)};
   row.reported = row.ratio.ratio;
   if (a.form == SRP_ROW_CLIP_ONCE) {
     clip_row<F>(a, b, p, &row);
@@ -133,11 +139,12 @@ SRP_HD RowForm mean_row(const LossArgs& a, int64_t b, const LossParameters& p, c
   return row;
 }
 
-template <class F>
-SRP_HD RowForm row_form(const LossArgs& a, int64_t b, const LossParameters& p, const LossSums& sums) {
+template <class F, class Exponential = PlainExponential>
+SRP_HD RowForm row_form(const LossArgs& a, int64_t b, const LossParameters& p, const LossSums& sums,
+                        const Exponential& ratio_of = {}) {
   if (a.form == SRP_ROW_GEOMETRIC) return geometric_row<F>(a, b, sums);
   if (a.form == SRP_ROW_GAMMA) return gamma_row<F>(a, b, sums);
-  return mean_row<F>(a, b, p, sums);
+  return mean_row<F>(a, b, p, sums, ratio_of);
 }
 
 // Token i of a row, its part of EACH forms: loss and slope with factor, 0 where it is no term. The bounds of token o come into `own`.
