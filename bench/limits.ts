@@ -1,7 +1,7 @@
 // What holds a goal of the CPU back, by its words in goals.ts: shown where the goal is missed. What the results beside it show, or
 // what the code says of itself.
 const FORWARD =
-  "arithmetic, where a register has 8 lanes or fewer: bfloat16 takes as long as float32 with twice its bytes. It takes longer than its operations need; why is not known";
+  "arithmetic, where a register has 8 lanes or fewer: bfloat16 takes as long as float32 with twice its bytes. The steps of a register wait for each other, and the schedulers of a core hold too few registers' steps to keep its pipes at work";
 const BFLOAT16 = "arithmetic, as of float32, against half of its bytes";
 const TOKENS = "an exponential in float64 for each token, its gradient and all figures of the loss, against 13 bytes";
 const SCAN =
@@ -30,8 +30,8 @@ export const LIMITS: Readonly<Record<string, string>> = {
   "discounted returns, any rows × steps": SCAN,
   "discounted returns, rows of 100 to 128": `${SCAN}. The last steps of a row, fewer than a register, go through copies`,
   "group normalisation, groups of 8":
-    "five quotients and roots in float64 for each register of groups, and items turned over in registers",
-  "group normalisation, groups of 64": "as of 8, with fewer quotients an item; the rest is not known",
+    "three quotients and roots in float64 for each register of groups, items turned over in registers, and made of float32 and back twice",
+  "group normalisation, groups of 64": "as of 8, with fewer quotients an item",
   "token loss with gradient": TOKENS,
   divergence: "two exponentials in float64 an id, against 8 bytes",
   correction: "an exponential in float64 for each token, or a polynomial of its length, against 9 to 14 bytes",

@@ -354,7 +354,7 @@ srp_status forward_piece(const srp_linear_forward_args& a, int64_t begin, int64_
 // Whether products are of floats.
 template <class T, class Args>
 bool of_floats(const Args& a) {
-  return sizeof(T) < sizeof(double) && a.sums == SRP_SUMS_FLOAT32 && head().float_lanes > 0;
+  return sizeof(T) < sizeof(double) && a.sums != SRP_SUMS_FLOAT64 && head().float_lanes > 0;
 }
 
 template <class T, class Number>

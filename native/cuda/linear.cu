@@ -1,7 +1,7 @@
-// The linear head (contract: surprisal/linear.h): which way a call goes, and what both ways share. On tensor cores where these are
-// 16-bit numbers and the card has them (linear_tensor.cu, linear_products.cu), else on the plain pipes (linear_plain.cu). Forward leaves
+// The linear head (contract: surprisal/linear.h): which way a call goes, and what both ways share. On tensor cores where the card has
+// them and numbers are 16 bits wide, or float32 and may come in parts (linear_tensor.cu, linear_products.cu), else on the plain pipes (linear_plain.cu). Forward leaves
 // the sums of strips of 1024 ids, which merge here in their order.
-#include "linear.cuh"
+#include "linear_parts.cuh"
 #include "warpgroup_tiles.cuh"
 
 namespace srp::cuda {
@@ -53,9 +53,9 @@ __global__ void targets_kernel(srp_linear_backward_args a, uint32_t* faults) {
 
 // What takes these numbers.
 template <class T>
-srp_status cores_for(const srp_queue* queue, TensorCores* cores) {
+srp_status cores_for(const srp_queue* queue, int32_t sums, TensorCores* cores) {
   *cores = TensorCores::none;
-  return sizeof(T) == 2 ? tensor_cores(queue, cores) : SRP_OK;
+  return sizeof(T) == 2 || (kInParts<T> && sums == SRP_SUMS_BFLOAT16X3) ? tensor_cores(queue, cores) : SRP_OK;
 }
 
 // What chunks are made of.
@@ -66,7 +66,7 @@ constexpr int64_t rows_of_tile(TensorCores cores) {
 
 template <class T>
 srp_status launch_strips(srp_queue* queue, const srp_linear_forward_args& a, const Strips& use, TensorCores cores) {
-  if constexpr (sizeof(T) == 2) {
+  if constexpr (sizeof(T) <= 4) {
     if (cores != TensorCores::none) return launch_tensor_strips<T>(queue, cores, a, use);
   }
   launch_plain_strips<T>(queue, a, use);
@@ -76,7 +76,7 @@ srp_status launch_strips(srp_queue* queue, const srp_linear_forward_args& a, con
 template <class T>
 srp_status forward(srp_queue* queue, const srp_linear_forward_args& a) {
   TensorCores cores = TensorCores::none;
-  SRP_TRY(cores_for<T>(queue, &cores));
+  SRP_TRY(cores_for<T>(queue, a.sums, &cores));
   const int64_t rows = chunk_rows(a.chunk_rows, kChunk, rows_of_tile(cores), a.N);
   const int64_t strips = (a.V + kStrip - 1) / kStrip;
   SRP_TRY(check_grid("linear_forward", rows / kPlainRows * strips));
@@ -95,8 +95,8 @@ template <class T>
 srp_status form_gradients(srp_queue* queue, const srp_linear_backward_args& a) {
   const bool of_hidden = a.grad_hidden && a.N > 0 && a.D > 0, of_head = a.grad_weight || a.grad_bias;
   TensorCores cores = TensorCores::none;
-  SRP_TRY(cores_for<T>(queue, &cores));
-  if constexpr (sizeof(T) == 2) {
+  SRP_TRY(cores_for<T>(queue, a.sums, &cores));
+  if constexpr (sizeof(T) <= 4) {
     if (cores != TensorCores::none) return tensor_backward<T>(queue, cores, a, of_hidden, of_head);
   }
   return plain_backward<T>(queue, a, of_hidden, of_head);
@@ -123,7 +123,7 @@ srp_status backward(srp_queue* queue, const srp_linear_backward_args& a) {
 
 template <class Args>
 srp_status check_sums(const Args& a) {
-  if (a.sums == SRP_SUMS_FLOAT32 || a.dtype == SRP_F64) return SRP_OK;
+  if (a.sums != SRP_SUMS_FLOAT64 || a.dtype == SRP_F64) return SRP_OK;
   return fail(SRP_BAD_ARGUMENT,
               "sums is float64: on a device of float64 numbers alone; convert hidden and weight, or take the CPU");
 }

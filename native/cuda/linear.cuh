@@ -12,6 +12,7 @@ constexpr int64_t kStrip = 1024;  // ids
 struct Strips {
   double *states, *at_target;
   int64_t first_row, rows, strips;
+  unsigned first_strip = 0;  // of those in work
 
   __device__ double* state(int64_t n, int64_t strip) const {
     return states + ((n - first_row) * strips + strip) * kStateSums;
@@ -43,7 +44,7 @@ void launch_plain_strips(srp_queue* queue, const srp_linear_forward_args& a, con
 template <class T>
 srp_status plain_backward(srp_queue* queue, const srp_linear_backward_args& a, bool of_hidden, bool of_head);
 
-// ---- on tensor cores, for 16-bit numbers
+// ---- on tensor cores, for 16-bit numbers, and for float32 numbers in parts
 
 constexpr int64_t kTensorRows = 128;  // slabs are made of
 

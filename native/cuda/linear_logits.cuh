@@ -1,8 +1,8 @@
-// Logits of a linear head of 16-bit numbers on tensor cores: those of some rows (WarpTiles::kRows or WarpgroupTiles::kRows) and 128 ids,
+// Logits of a linear head on tensor cores, of 16-bit numbers or of float32 numbers in parts: those of some rows (WarpTiles::kRows or WarpgroupTiles::kRows) and 128 ids,
 // of which a thread gets TensorSums.
 #pragma once
 #include "launch.cuh"
-#include "linear.cuh"
+#include "linear_parts.cuh"
 #include "vector.cuh"
 #include "warpgroup_tiles.cuh"
 
@@ -95,9 +95,9 @@ __device__ __forceinline__ LogitMap given(LogitMap map) {
 }
 
 // Whether lines can be copied 16 bytes at a time.
-template <class Args>
+template <class T, class Args>
 SRP_HD bool in_pieces(const Args& a) {
-  return a.D % kPieceTerms == 0 && aligned16(a.hidden) && aligned16(a.weight);
+  return kInParts<T> || (a.D % kPieceTerms == 0 && aligned16(a.hidden) && aligned16(a.weight));
 }
 
 // Which of `kLines` lines that are `kApart` from each other are there, a bit each.
@@ -110,17 +110,17 @@ __device__ __forceinline__ uint32_t lines_there(int64_t first, const There& ther
   return bits;
 }
 
-// Logits without their bias. A row that is not kept counts as 0, unread.
+// Logits without their bias. A row that is not kept counts as 0, unread. Of float32 numbers the arguments are those of in_parts().
 template <class T, class Way, class Args>
 __device__ __forceinline__ void form_logits(const Args& a, char* ring, int64_t first_row, int64_t first_id,
                                             TensorSums& x) {
-  using Tiles = std::conditional_t<Way::kOfGroups, LogitStages<T>, LogitTiles<T>>;
-  const T *const hidden = static_cast<const T*>(a.hidden), *const weight = static_cast<const T*>(a.weight);
+  using Number = ProductNumber<T>;
+  using Tiles = std::conditional_t<Way::kOfGroups, LogitStages<Number>, LogitTiles<Number>>;
   Tiles tiles;
   tiles.D = a.D;
   const int64_t n = first_row + threadIdx.x / Tiles::kPieces, j = first_id + threadIdx.x / Tiles::kPieces;
-  tiles.left = hidden + n * a.D;
-  tiles.right = weight + j * a.D;
+  tiles.left = static_cast<const Number*>(a.hidden) + n * a.D;
+  tiles.right = static_cast<const Number*>(a.weight) + j * a.D;
   const auto row_there = [&](int64_t row) { return row < a.N && kept(a.mask, row); };
   const auto id_there = [&](int64_t id) { return id < a.V; };
   tiles.there = lines_there<Tiles::kLeft, Tiles::kApart>(n, row_there) |
@@ -129,21 +129,21 @@ __device__ __forceinline__ void form_logits(const Args& a, char* ring, int64_t f
     constexpr int64_t kTerms = WarpgroupTiles::kStageTerms;
     multiply_stages(ring, tiles, static_cast<int>((a.D + kTerms - 1) / kTerms), x);
   } else {
-    tiles.aligned = in_pieces(a);
+    tiles.aligned = in_pieces<T>(a);
     multiply_tiles(ring, tiles, (a.D + Tiles::kTerms - 1) / Tiles::kTerms * 2, x);
   }
 }
 
 // Whether a card's warpgroups make the tiles; where lines are not made of pieces, its warps do.
-template <class Args>
+template <class T, class Args>
 bool takes_groups(TensorCores cores, const Args& a) {
-  return cores == TensorCores::of_warpgroups && in_pieces(a);
+  return cores == TensorCores::of_warpgroups && in_pieces<T>(a);
 }
 
 // Calls `run(way)` with the tiles.
-template <class Args, class Run>
+template <class T, class Args, class Run>
 srp_status with_tiles_of(TensorCores cores, const Args& a, const Run& run) {
-  return takes_groups(cores, a) ? run(WarpgroupTiles{}) : run(WarpTiles{});
+  return takes_groups<T>(cores, a) ? run(WarpgroupTiles{}) : run(WarpTiles{});
 }
 
 // Adds the bias; an id that is not there has a logit of -infinity.

@@ -1,11 +1,9 @@
-// The gradients of a linear head of 16-bit numbers on tensor cores (contract: surprisal/linear.h): g of a slab (linear_slab.cuh), formed
+// The gradients of a linear head on tensor cores (contract: surprisal/linear.h), of 16-bit numbers, or of float32 numbers in parts: g of a slab (linear_slab.cuh), formed
 // once, times weight for those of hidden and, with rows and ids changed over, times hidden for those of weight. Sums wait in float64
 // until the last slab.
 //
-// bfloat16 numbers are multiplied as they lie. Those of float16 come as two bfloat16 numbers each, which together are exactly theirs: a
-// float16 g would lose what is small.
-#include <type_traits>
-
+// bfloat16 numbers are multiplied as they lie. Others come as two bfloat16 numbers each, of float16 exactly (a float16 g would lose
+// what is small), of float32 within 2^-18.
 #include "linear_product_tiles.cuh"
 
 namespace srp::cuda {
@@ -80,26 +78,7 @@ __global__ void __launch_bounds__(Way::kThreads, 1)
   });
 }
 
-// Each number as two: the nearest bfloat16 and the rest, [2, lines, pitch]; 0 where there is none.
-//
-// ledger    linear_backward
-// bytes     6 D N V / 2048 + 6 D V N / 2048
-// limit     memory
-// notes     float16 alone: hidden of a slab's rows and weight of its ids, as bfloat16
-__global__ void split_kernel(const Half* from, const uint8_t* mask, int64_t there, int64_t lines, int64_t D,
-                             int64_t pitch, BFloat16* to) {
-  const int64_t i = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
-  if (i >= lines * pitch) return;
-  const int64_t line = i / pitch, d = i % pitch;
-  const float x = line < there && d < D && kept(mask, line) ? to_float(from[line * D + d]) : 0.0f;
-  const BFloat16 near = to_bfloat16(x);
-  to[i] = near;
-  to[lines * pitch + i] = to_bfloat16(x - to_float(near));
-}
-
 // ---- the passes over slabs
-
-int64_t rounded_up(int64_t count, int64_t unit) { return (count + unit - 1) / unit * unit; }
 
 template <class T>
 struct Pass {
@@ -108,20 +87,18 @@ struct Pass {
   srp_queue* queue;
   TensorCores cores;
   const srp_linear_backward_args& a;
-  BFloat16* split;
+  BFloat16 *split, *parts;
   double *of_hidden, *of_weight, *of_bias;  // where sums wait: [rows of the pass, D], [kSlabIds, D], [kSlabIds]
 
   // Of the right side of a product, its lines from `first` on.
   TermLines lines_of(const void* numbers, const uint8_t* mask, int64_t first, int64_t count) const {
     const T* const from = static_cast<const T*>(numbers) + first * a.D;
-    const int64_t unit = takes_groups(cores, a) ? WarpgroupTiles::kStageTerms : kStepTerms;
+    const int64_t unit = takes_groups<T>(cores, a) ? WarpgroupTiles::kStageTerms : kStepTerms;
     const int64_t lines = rounded_up(count, unit), steps = lines / unit;
     if (mask) mask += first;
     if constexpr (kSplit) {
-      const int64_t pitch = rounded_up(a.D, kPieceTerms);
-      if (lines * pitch > 0)
-        SRP_LAUNCH(split_kernel, blocks_for(lines * pitch, 256), 256, 0, queue->stream, from, mask, count, lines, a.D,
-                   pitch, split);
+      const int64_t pitch = pitch_of(a.D);
+      launch_split(queue, from, mask, count, lines, a.D, split);
       return {split, pitch, pitch, 2 * lines, nullptr, true, steps, 2};
     } else {
       return {from, a.D, a.D, count, mask, a.D % kPieceTerms == 0 && aligned16(numbers), steps, 1};
@@ -130,7 +107,7 @@ struct Pass {
 
   srp_status multiply_hidden(const Slab& slab, int64_t pass_row) const {
     const TermLines weight = lines_of(a.weight, nullptr, slab.first_id, slab.ids);
-    return with_tiles_of(cores, a, [&](auto way) {
+    return with_tiles_of<T>(cores, a, [&](auto way) {
       using Way = decltype(way);
       return launch(hidden_product_kernel<T, Way>, way, slab.rows, slab, weight,
                     of_hidden + (slab.first_row - pass_row) * a.D);
@@ -140,7 +117,7 @@ struct Pass {
   srp_status multiply_weight(const Slab& slab) const {
     const int64_t rows = slab.first_row + slab.rows < a.N ? slab.rows : a.N - slab.first_row;
     const TermLines hidden = lines_of(a.hidden, a.mask, slab.first_row, rows);
-    return with_tiles_of(cores, a, [&](auto way) {
+    return with_tiles_of<T>(cores, a, [&](auto way) {
       using Way = decltype(way);
       return launch(weight_product_kernel<T, Way>, way, slab.ids, slab, hidden, of_weight);
     });
@@ -163,9 +140,9 @@ struct Pass {
     for (int64_t id = 0; id == 0 || id < a.V; id += kSlabIds)
       for (int64_t row = begin; row == begin || row < end; row += kSlabRows) {
         const int64_t rows = end - row < kSlabRows ? rounded_up(end - row, kTensorRows) : kSlabRows;
-        const int64_t panel = takes_groups(cores, a) ? kGroupPanel : kPanel;
+        const int64_t panel = takes_groups<T>(cores, a) ? kGroupPanel : kPanel;
         const Slab slab = {numbers, panel, row, rows, id, a.V - id < kSlabIds ? a.V - id : kSlabIds};
-        SRP_TRY(launch_slab<T>(queue, cores, a, slab));
+        SRP_TRY(launch_slab<T>(queue, cores, a, slab, parts));
         if (hidden) SRP_TRY(multiply_hidden(slab, begin));
         if (head && a.grad_weight) SRP_TRY(multiply_weight(slab));
         if (head && a.grad_bias) launch_slab_bias<T>(queue, a, slab, of_bias);
@@ -184,17 +161,20 @@ srp_status tensor_backward(srp_queue* queue, TensorCores cores, const srp_linear
   SRP_TRY(check_grid("linear_backward", kSlabRows / 256 * (a.D + kTensorTile)));
   const int64_t hidden_rows = !of_hidden ? 0 : of_head ? all : rows;
   const int64_t weight_rows = a.grad_weight && a.N > kSlabRows ? kSlabIds : 0;
-  const int64_t split_lines = Pass<T>::kSplit ? 2 * kSlabRows * rounded_up(a.D, kPieceTerms) : 0;
-  const Scratch numbers(queue, Slab::bytes(rows) + static_cast<size_t>(split_lines) * sizeof(BFloat16));
+  const int64_t split = Pass<T>::kSplit ? 2 * kSlabRows * pitch_of(a.D) : 0;
+  const int64_t parts = kInParts<T> ? (part_rows(rows) + kSlabIds) * parts_width(a.D) : 0;
+  const Scratch numbers(queue, Slab::bytes(rows) + static_cast<size_t>(split + parts) * sizeof(BFloat16));
   const Scratch waiting(queue, static_cast<size_t>((hidden_rows + weight_rows) * a.D + kSlabIds) * sizeof(double));
   SRP_TRY(numbers.status());
   SRP_TRY(waiting.status());
   uint16_t* const slab = numbers.as<uint16_t>();
+  BFloat16* const behind = reinterpret_cast<BFloat16*>(slab + Slab::bytes(rows) / sizeof(uint16_t));
   double* const sums = waiting.as<double>();
   const Pass<T> pass = {queue,
                         cores,
                         a,
-                        reinterpret_cast<BFloat16*>(slab + Slab::bytes(rows) / sizeof(uint16_t)),
+                        behind,
+                        behind + split,
                         sums,
                         sums + hidden_rows * a.D,
                         sums + (hidden_rows + weight_rows) * a.D};
@@ -204,6 +184,7 @@ srp_status tensor_backward(srp_queue* queue, TensorCores cores, const srp_linear
   return SRP_OK;
 }
 
+template srp_status tensor_backward<float>(srp_queue*, TensorCores, const srp_linear_backward_args&, bool, bool);
 template srp_status tensor_backward<Half>(srp_queue*, TensorCores, const srp_linear_backward_args&, bool, bool);
 template srp_status tensor_backward<BFloat16>(srp_queue*, TensorCores, const srp_linear_backward_args&, bool, bool);
 

@@ -133,8 +133,19 @@ __global__ void slab_bias_kernel(srp_linear_backward_args a, Slab slab, double* 
 }  // namespace
 
 template <class T>
-srp_status launch_slab(srp_queue* queue, TensorCores cores, const srp_linear_backward_args& a, const Slab& slab) {
-  return with_tiles_of(cores, a, [&](auto way) {
+srp_status launch_slab(srp_queue* queue, TensorCores cores, const srp_linear_backward_args& given, const Slab& slab,
+                       BFloat16* parts) {
+  srp_linear_backward_args a = given;
+  if constexpr (kInParts<T>) {
+    const int64_t left = a.N - slab.first_row, tiles = part_rows(slab.rows);
+    const int64_t rows = left < tiles ? left : tiles, D = parts_width(a.D);
+    launch_logit_parts(queue, static_cast<const float*>(a.hidden) + slab.first_row * a.D,
+                       a.mask ? a.mask + slab.first_row : nullptr, rows, a.D, Operand::hidden, parts);
+    launch_logit_parts(queue, static_cast<const float*>(a.weight) + slab.first_id * a.D, nullptr, slab.ids, a.D,
+                       Operand::weight, parts + rows * D);
+    a = in_parts(given, parts, parts + rows * D, slab.first_row, slab.first_id);
+  }
+  return with_tiles_of<T>(cores, a, [&](auto way) {
     using Way = decltype(way);
     const auto kernel = a.softcap != 0 ? slab_kernel<T, true, Way> : slab_kernel<T, false, Way>;
     const int64_t tiles = (slab.rows + Way::kRows - 1) / Way::kRows;
@@ -153,8 +164,12 @@ void launch_slab_bias(srp_queue* queue, const srp_linear_backward_args& a, const
   if (blocks > 0) SRP_LAUNCH((slab_bias_kernel<T>), blocks, kThreads, 0, queue->stream, a, slab, waiting);
 }
 
-template srp_status launch_slab<Half>(srp_queue*, TensorCores, const srp_linear_backward_args&, const Slab&);
-template srp_status launch_slab<BFloat16>(srp_queue*, TensorCores, const srp_linear_backward_args&, const Slab&);
+template srp_status launch_slab<float>(srp_queue*, TensorCores, const srp_linear_backward_args&, const Slab&,
+                                       BFloat16*);
+template srp_status launch_slab<Half>(srp_queue*, TensorCores, const srp_linear_backward_args&, const Slab&, BFloat16*);
+template srp_status launch_slab<BFloat16>(srp_queue*, TensorCores, const srp_linear_backward_args&, const Slab&,
+                                          BFloat16*);
+template void launch_slab_bias<float>(srp_queue*, const srp_linear_backward_args&, const Slab&, double*);
 template void launch_slab_bias<Half>(srp_queue*, const srp_linear_backward_args&, const Slab&, double*);
 template void launch_slab_bias<BFloat16>(srp_queue*, const srp_linear_backward_args&, const Slab&, double*);
 

@@ -1,7 +1,8 @@
-// g of some rows and ids of a linear head of 16-bit numbers, in memory as tensor cores multiply it: each number as the sum of two
+// g of some rows and ids of a linear head, in memory as tensor cores multiply it: each number as the sum of two
 // bfloat16 numbers, within 2^-18 of itself, whatever the type of hidden and weight.
 #pragma once
-#include "linear.cuh"
+#include "linear_parts.cuh"
+#include "warpgroup_tiles.cuh"
 
 namespace srp::cuda {
 
@@ -24,8 +25,13 @@ struct Slab {
   }
 };
 
+// The rows of the tiles that touch so many of a slab.
+constexpr int64_t part_rows(int64_t rows) { return rounded_up(rows, WarpgroupTiles::kRows); }
+
+// `parts`: of float32 numbers, [part_rows(rows) + kSlabIds, parts_width(D)] of memory.
 template <class T>
-srp_status launch_slab(srp_queue* queue, TensorCores cores, const srp_linear_backward_args& a, const Slab& slab);
+srp_status launch_slab(srp_queue* queue, TensorCores cores, const srp_linear_backward_args& a, const Slab& slab,
+                       BFloat16* parts);
 // `waiting`: sums of the rows before, [kSlabIds].
 template <class T>
 void launch_slab_bias(srp_queue* queue, const srp_linear_backward_args& a, const Slab& slab, double* waiting);

@@ -1,4 +1,4 @@
-// The forward pass of a linear head of 16-bit numbers on tensor cores (contract: surprisal/linear.h): a block makes the logits of some
+// The forward pass of a linear head on tensor cores (contract: surprisal/linear.h), of 16-bit numbers, or of float32 numbers in parts: a block makes the logits of some
 // rows and 128 ids at a time, and its warps take their own through shared memory, 32 ids a lane.
 #include "linear_logits.cuh"
 #include "logprob_gap.cuh"
@@ -87,7 +87,8 @@ __global__ void __launch_bounds__(Way::kThreads, 1)
   if constexpr (Way::kOfGroups && SRP_WARPGROUP_INSTRUCTIONS == 0) return;
   SRP_DYN_SHARED(char, memory);
   char* const ring = ring_of<Way>(memory);
-  const unsigned tiles = static_cast<unsigned>((use.rows + Way::kRows - 1) / Way::kRows), strip = blockIdx.x / tiles;
+  const unsigned tiles = static_cast<unsigned>((use.rows + Way::kRows - 1) / Way::kRows);
+  const unsigned strip = blockIdx.x / tiles + (kInParts<T> ? use.first_strip : 0);
   const int64_t first_row = use.first_row + static_cast<int>(blockIdx.x % tiles) * Way::kRows;
   const int64_t end_row = use.first_row + use.rows < a.N ? use.first_row + use.rows : a.N;
   if (!any_kept(a, first_row, Way::kRows)) return;  // the whole block
@@ -141,13 +142,16 @@ srp_status tensor_cores(const srp_queue* queue, TensorCores* cores) {
   return SRP_OK;
 }
 
+namespace {
+
+// `count` of them.
 template <class T>
-srp_status launch_tensor_strips(srp_queue* queue, TensorCores cores, const srp_linear_forward_args& a,
-                                const Strips& use) {
-  return with_tiles_of(cores, a, [&](auto way) {
+srp_status launch_strips_of(srp_queue* queue, TensorCores cores, const srp_linear_forward_args& a, const Strips& use,
+                            int64_t count) {
+  return with_tiles_of<T>(cores, a, [&](auto way) {
     using Way = decltype(way);
     const auto kernel = a.softcap != 0 ? tensor_strip_kernel<T, true, Way> : tensor_strip_kernel<T, false, Way>;
-    const unsigned blocks = static_cast<unsigned>((use.rows + Way::kRows - 1) / Way::kRows * use.strips);
+    const unsigned blocks = static_cast<unsigned>((use.rows + Way::kRows - 1) / Way::kRows * count);
     if (blocks == 0) return SRP_OK;
     SRP_TRY(allow_shared(kernel, kStripBytes<Way>));
     SRP_LAUNCH(kernel, blocks, Way::kThreads, kStripBytes<Way>, queue->stream, a, LogitMap::of(a), use);
@@ -155,6 +159,42 @@ srp_status launch_tensor_strips(srp_queue* queue, TensorCores cores, const srp_l
   });
 }
 
+// Ids whose weights are in parts at a time: with 11 tiles of rows as many blocks as an H200 has multiprocessors.
+constexpr int64_t kPartIds = 12 * kStrip;
+
+srp_status launch_strips_in_parts(srp_queue* queue, TensorCores cores, const srp_linear_forward_args& a,
+                                  const Strips& use) {
+  const int64_t left = a.N - use.first_row, rows = left < use.rows ? left : use.rows, D = parts_width(a.D);
+  SRP_TRY(check_grid("linear_forward", (kPartIds + rows) * D / 3 / 256 + 1));
+  const Scratch memory(queue, static_cast<size_t>((rows + (a.V < kPartIds ? a.V : kPartIds)) * D) * sizeof(BFloat16));
+  SRP_TRY(memory.status());
+  BFloat16 *const hidden = memory.as<BFloat16>(), *const weight = hidden + rows * D;
+  launch_logit_parts(queue, static_cast<const float*>(a.hidden) + use.first_row * a.D,
+                     a.mask ? a.mask + use.first_row : nullptr, rows, a.D, Operand::hidden, hidden);
+  for (int64_t id = 0; id < a.V; id += kPartIds) {
+    const int64_t ids = a.V - id < kPartIds ? a.V - id : kPartIds;
+    launch_logit_parts(queue, static_cast<const float*>(a.weight) + id * a.D, nullptr, ids, a.D, Operand::weight,
+                       weight);
+    Strips own = use;
+    own.first_strip = static_cast<unsigned>(id / kStrip);
+    SRP_TRY(launch_strips_of<float>(queue, cores, in_parts(a, hidden, weight, use.first_row, id), own,
+                                    (ids + kStrip - 1) / kStrip));
+  }
+  return SRP_OK;
+}
+
+}  // namespace
+
+template <class T>
+srp_status launch_tensor_strips(srp_queue* queue, TensorCores cores, const srp_linear_forward_args& a,
+                                const Strips& use) {
+  if constexpr (kInParts<T>)
+    return launch_strips_in_parts(queue, cores, a, use);
+  else
+    return launch_strips_of<T>(queue, cores, a, use, use.strips);
+}
+
+template srp_status launch_tensor_strips<float>(srp_queue*, TensorCores, const srp_linear_forward_args&, const Strips&);
 template srp_status launch_tensor_strips<Half>(srp_queue*, TensorCores, const srp_linear_forward_args&, const Strips&);
 template srp_status launch_tensor_strips<BFloat16>(srp_queue*, TensorCores, const srp_linear_forward_args&,
                                                    const Strips&);

@@ -95,7 +95,7 @@ srp_status check_linear(const Args* a) {
   SRP_TRY(check_count("D", a->D));
   SRP_TRY(check_count("V", a->V));
   SRP_TRY(check_count("chunk_rows", a->chunk_rows));
-  SRP_TRY(check_enum("sums", a->sums, SRP_SUMS_FLOAT64));
+  SRP_TRY(check_enum("sums", a->sums, SRP_SUMS_BFLOAT16X3));
   if (a->V > INT32_MAX) return fail(SRP_BAD_SHAPE, "V is %lld, ids are int32", static_cast<long long>(a->V));
   if (a->padded < a->V)
     return fail(SRP_BAD_SHAPE, "padded is %lld, expected V = %lld or more", static_cast<long long>(a->padded),

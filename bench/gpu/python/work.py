@@ -106,22 +106,29 @@ def head_of(rows, width, vocab, dtype, device, seed):
     return {"hidden": hidden, "weight": weight, "targets": torch.randint(0, vocab, (rows,), generator=generator, device=device, dtype=torch.int32)}
 
 
-def head_numbers(rows, width, vocab, dtype):
-    return {"dtype": CODE[dtype], "N": rows, "D": width, "V": vocab, "padded": vocab, "chunk_rows": 0, "sums": 0, "temperature": 1.0, "scale": 1.0, "softcap": 0.0}
+def head_numbers(rows, width, vocab, dtype, sums):
+    return {"dtype": CODE[dtype], "N": rows, "D": width, "V": vocab, "padded": vocab, "chunk_rows": 0, "sums": sums, "temperature": 1.0, "scale": 1.0, "softcap": 0.0}
 
 
 def head_eager(t):
     return forward_eager({"logits": t["hidden"] @ t["weight"].T, "targets": t["targets"]})
 
 
-def head(name, rows, width, vocab, dtype, device):
+IN_PARTS = "SRP_SUMS_BFLOAT16X3"
+
+
+def head_op(op, sums):
+    return f"{op}, bfloat16x3" if sums == IN_PARTS else op
+
+
+def head(name, rows, width, vocab, dtype, device, sums="SRP_SUMS_FLOAT32"):
     def make(seed):
         return head_of(rows, width, vocab, dtype, device, seed), {key: torch.empty(rows, device=device) for key in ("log_probs", "entropies")}
 
     product = {"torch: the product alone": lambda t: t["hidden"] @ t["weight"].T}
     least, formula = SIZE[dtype] * width * (rows + vocab), "s D (N + V)"
     # Torch rounds the logits to 16 bits, this library does not.
-    return Work("linear", "linearLogprob", (name, [rows, width, vocab]), NAME[dtype], "normal", least, formula, "linear_forward", head_numbers(rows, width, vocab, dtype), make, head_eager, 2e-2, bounds=product)
+    return Work("linear", head_op("linearLogprob", sums), (name, [rows, width, vocab]), NAME[dtype], "normal", least, formula, "linear_forward", head_numbers(rows, width, vocab, dtype, sums), make, head_eager, 2e-2, bounds=product)
 
 
 def head_backward_eager(t):
@@ -132,7 +139,7 @@ def head_backward_eager(t):
     return {"grad_hidden": gradients[0], "grad_weight": gradients[1]}
 
 
-def head_backward(name, rows, width, vocab, dtype, device):
+def head_backward(name, rows, width, vocab, dtype, device, sums="SRP_SUMS_FLOAT32"):
     def make(seed):
         tensors = head_of(rows, width, vocab, dtype, device, seed)
         logits = [(part @ tensors["weight"].T).float() for part in tensors["hidden"].split(256)]
@@ -145,9 +152,9 @@ def head_backward(name, rows, width, vocab, dtype, device):
         logits = t["hidden"] @ t["weight"].T
         return logits @ t["weight"], logits.T @ t["hidden"]
 
-    numbers = {**head_numbers(rows, width, vocab, dtype), "vocab_start": 0, "vocab_size": vocab, "accumulate": 0}
+    numbers = {**head_numbers(rows, width, vocab, dtype, sums), "vocab_start": 0, "vocab_size": vocab, "accumulate": 0}
     least, formula = SIZE[dtype] * width * (2 * rows + vocab) + 4 * width * vocab, "s D (2 N + V) + 4 D V"
-    return Work("linear", "linearLogprobBackward", (name, [rows, width, vocab]), NAME[dtype], "normal", least, formula, "linear_backward", numbers, make, head_backward_eager, 3e-2, bounds={"torch: the three products alone": products})
+    return Work("linear", head_op("linearLogprobBackward", sums), (name, [rows, width, vocab]), NAME[dtype], "normal", least, formula, "linear_backward", numbers, make, head_backward_eager, 3e-2, bounds={"torch: the three products alone": products})
 
 
 def gae_eager(t):
@@ -270,4 +277,5 @@ def everything(device, tiny):
     for build in (head, head_backward):
         for name, rows, width, vocab in heads:
             found.append((build is head, lambda build=build, name=name, rows=rows, width=width, vocab=vocab: build(name, rows, width, vocab, torch.bfloat16, device)))
+            found.append((False, lambda build=build, name=name, rows=rows, width=width, vocab=vocab: build(name, rows, width, vocab, torch.float32, device, IN_PARTS)))
     return [build for headline, build in sorted(found, key=lambda one: not one[0])]

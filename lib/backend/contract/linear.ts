@@ -2,7 +2,7 @@
 import type { DTypeCode, FloatArray, WideLogitArray } from "../../core/dtype";
 
 /** srp_linear_sums: a word's place is its number. */
-export const LINEAR_SUMS = ["float32", "float64"] as const;
+export const LINEAR_SUMS = ["float32", "float64", "bfloat16x3"] as const;
 export type LinearSums = (typeof LINEAR_SUMS)[number];
 
 /** srp_linear_forward_args. */

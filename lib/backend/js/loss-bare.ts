@@ -10,7 +10,7 @@ import {
   ROW_FORM,
 } from "../contract/loss";
 import { RATIO_REDUCTIONS } from "../contract/ratio";
-import { put, rowWeight } from "./loss-figures";
+import { put, rowScale, rowWeight } from "./loss-figures";
 import { clamp, clampLogRatio, clipTerm, scaled } from "./loss-forms";
 import { hasBounds, heldTo, parametersAt } from "./loss-tokens";
 
@@ -42,8 +42,8 @@ function readsLogProbsAlone(a: LossTokenArgs): boolean {
   );
 }
 
-/** The figures of a row of a bare call. */
-function storeSums(
+/** The figures of a row of a bare call, or of one that is its KL term alone. */
+export function storeSums(
   a: LossTokenArgs,
   b: number,
   loss: number,
@@ -52,12 +52,14 @@ function storeSums(
   limited: number,
   rowRatio: number,
   ratio: number,
+  kl = 0,
 ): void {
   if (!a.figures) return;
   const at = b * a.figureCount;
-  a.figures[at] = scaled(rowWeight(a, b), loss) + 0;
+  const { weight, klScale } = rowScale(a, b);
+  a.figures[at] = scaled(weight, loss) + scaled(klScale, kl) + 0;
   a.figures[at + 1] = loss;
-  a.figures[at + 2] = 0;
+  a.figures[at + 2] = kl + 0;
   a.figures[at + 3] = kept;
   a.figures[at + 4] = kept;
   a.figures[at + 5] = clipped;
@@ -71,7 +73,7 @@ const { below, above, outside, outsidePositive, outsideNegative } = PLACE;
 const { logRatio, clampedLogRatio, absoluteLogRatio, squaredLogRatio, ratioK3 } = PLACE;
 
 /** Makes place for the figures behind the sums of row b; null where nobody asks for them. */
-function figuresBehind(a: LossTokenArgs, b: number): Float64Array | null {
+export function figuresBehind(a: LossTokenArgs, b: number): Float64Array | null {
   if (!a.figures || a.figureCount === LOSS_SUMS) return null;
   const row = a.figures.subarray(b * a.figureCount, (b + 1) * a.figureCount);
   return row.fill(0);

@@ -1,6 +1,6 @@
 // Loss forms in float64: what a token's or a row's loss is, its derivative, and what is reported. The same mathematics as
 // native/shared/loss_forms.h, which says what each field means; written for one number at a time.
-import { KL_KIND, KL_KINDS, LOSS_FORM, LOSS_FORMS, type LossForm, type LossParameters } from "../contract/loss";
+import { KL_KIND, LOSS_FORM, LOSS_FORMS, type LossForm, type LossParameters } from "../contract/loss";
 
 export interface LossTerm {
   readonly loss: number;
@@ -138,15 +138,17 @@ export interface KlTerm {
 
 /** The estimator by its number in srp_kl_kind. */
 export function klEstimate(form: number, d: number): KlTerm {
-  switch (KL_KINDS[form - KL_KIND.k1]!) {
-    case "k1":
+  switch (form) {
+    case KL_KIND.k1:
       return { value: d, slope: 1 };
-    case "abs":
+    case KL_KIND.abs:
       return { value: Math.abs(d), slope: Math.sign(d) };
-    case "k2":
+    case KL_KIND.k2:
       return { value: (d * d) / 2, slope: d };
-    case "k3": // exp(−d) − 1 alone would cancel for the small d that are the rule
-      return { value: Math.expm1(-d) + d, slope: -Math.expm1(-d) };
+    default: {
+      const e = Math.expm1(-d); // exp(−d) − 1 alone would cancel for the small d that are the rule
+      return { value: e + d, slope: -e };
+    }
   }
 }
 

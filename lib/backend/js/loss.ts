@@ -5,6 +5,7 @@ import { type LossOps, type LossTokenArgs, ROW_FORM, ROW_FORMS } from "../contra
 import { addBand, addLogRatio, type Figures, newFigures, put, rowScale, storeFigures } from "./loss-figures";
 import { clipRows, clipTokens, clipUnits, isBare, isBareClip, isBareRowClip, ratioSum, storeToken } from "./loss-bare";
 import { scaled, tokenForm } from "./loss-forms";
+import { isKlAlone, klRow } from "./loss-kl";
 import { lossLogits } from "./loss-logits";
 import { ROW_LOSSES, rowLogRatio, type RowLoss, type TokenLoss } from "./loss-rows";
 import { keptTokens, klOf, klTimes, ownRatio, sumOf, type Token, tokenAt } from "./loss-tokens";
@@ -77,7 +78,9 @@ function lossToken(a: LossTokenArgs): void {
     return;
   }
   const form = tokenForm(a.form);
+  const alone = isKlAlone(a);
   for (let b = 0; b < a.B; ++b) {
+    if (alone && klRow(a, b)) continue;
     const scale = rowScale(a, b);
     const figures = newFigures();
     figures.rowRatio = -Infinity;

@@ -29,7 +29,8 @@
  * device    a target out of range raises the queue's flag; its log-prob is NaN, the gradients unspecified
  * sums      SRP_SUMS_FLOAT32: products of float32 and of half types are formed and added in float32, as `precision` says. CPU with
  *           SRP_SUMS_FLOAT64, and the level "portable" always: in float64 throughout, one rounding. A device refuses
- *           SRP_SUMS_FLOAT64 but of float64. Backward takes what forward took: p comes from its state
+ *           SRP_SUMS_FLOAT64 but of float64. SRP_SUMS_BFLOAT16X3: as SRP_SUMS_FLOAT32, but on tensor cores float32 numbers are the sums
+ *           of two bfloat16 numbers each. Backward takes what forward took: p comes from its state
  * order     sums run over dimensions, over ids and over kept rows upwards, whatever chunk_rows, with no atomics: the same bits in
  *           every run, and those of a row depend on that row alone, not on threads or on how many rows there are.
  *           On tensor cores ids of a strip of 1024 in two parts: every second 64 of them, then the parts; gradients in slabs of 2048
@@ -46,7 +47,10 @@
  *           in float32 over 32 ids. g is formed in float32 there, but for a row's target within 1e-6 of its terms, and goes into
  *           products as the sum of two bfloat16 numbers, which are within 2^-18 of it (and within 2^-134); 128 terms are added in the
  *           card's own way, up to 16 such sums in float32, slabs in float64. So a gradient is within 1.4e-5 of the sum of its terms'
- *           absolute values, before its rounding, beside what the error of x does to p: a g in one half type would be within 2e-3
+ *           absolute values, before its rounding, beside what the error of x does to p: a g in one half type would be within 2e-3.
+ *           With SRP_SUMS_BFLOAT16X3 so are float32 numbers, as the sum of two bfloat16 numbers, which are within 2^-18 of them (and
+ *           within 2^-134; of numbers beyond 3.38e38 NaN). Of the four products of two such sums x leaves the smallest out, and is within
+ *           1.2e-5 + min(D, 256) 3e-8 + D 7.2e-10 of sum |hidden weight|, 2.3e-5 where D is 4096; a gradient is within 2e-5
  * memory    bytes beside the arguments, of float32 hidden (float64: g twice that), R = chunk_rows rounded up, or N where less:
  *             CPU   a thread, beside 2^18: forward R D 4 + R 1072, grad_hidden R D 12 + R 2112, grad_weight and grad_bias D 3072 +
  *                   2^19 more (default: 288); with sums in float64 R D 8, R D 16 and D 4096 (default: 264). 128 ids of a
@@ -54,7 +58,8 @@
  *             CUDA  forward R (S 32 + 8) with S = V / 1024 rounded up; backward R 4096 of g, and of sums max(R, 1024) D 8 with
  *                   grad_hidden, 1024 D 8 without, + 8192 (default: 2048). On tensor cores R 8192 of g (R = 2048), and of sums
  *                   N D 8 with grad_hidden beside another gradient, R D 8 with grad_hidden alone, 2048 D 8 more with
- *                   grad_weight of more than 2048 rows, + 16384; of float16 D 8192 more
+ *                   grad_weight of more than 2048 rows, + 16384; of float16 D 8192 more. With SRP_SUMS_BFLOAT16X3 of float32, D
+ *                   rounded up to 8: forward D 6 (R + min(V, 12288)), backward D 8192 + D 6 (R + 2048) more, R rounded up to 192
  *           Backward forms the logits again, once for grad_hidden and once for grad_weight and grad_bias together; on tensor cores
  *           once for all. No output may overlap anything */
 #ifndef SURPRISAL_LINEAR_H
@@ -63,7 +68,7 @@
 #include "surprisal/dtype.h"
 #include "surprisal/status.h"
 
-typedef enum { SRP_SUMS_FLOAT32 = 0, SRP_SUMS_FLOAT64 = 1 } srp_linear_sums;
+typedef enum { SRP_SUMS_FLOAT32 = 0, SRP_SUMS_FLOAT64 = 1, SRP_SUMS_BFLOAT16X3 = 2 } srp_linear_sums;
 
 typedef struct {
   uint32_t size;

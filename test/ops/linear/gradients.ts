@@ -33,6 +33,70 @@ export function expectGradient(
   expect(worst).toBeLessThanOrEqual(1);
 }
 
+interface Sizes {
+  readonly hidden: number[];
+  readonly weight: number[];
+  readonly bias: number[];
+}
+
+/** The sizes of a gradient's terms with what cancels inside of them: p times the slope of each part, whatever their signs. */
+function innerSizes(p: Problem, logits: readonly ArrayLike<number>[], z: (x: number) => number, slope: number): Sizes {
+  const { N, D, V } = p;
+  const [hidden, weight, bias] = [N * D, V * D, V].map((n) => new Array<number>(n).fill(0)) as [
+    number[],
+    number[],
+    number[],
+  ];
+  logits.forEach((row, n) => {
+    const zs = Array.from(row, z);
+    const top = Math.max(...zs);
+    const lse = top + Math.log(zs.reduce((sum, x) => sum + Math.exp(x - top), 0));
+    const entropy = zs.reduce((sum, x) => sum - Math.exp(x - lse) * (x - lse), 0);
+    zs.forEach((x, j) => {
+      const [a, h, probability] = [Math.abs(p.gradLogProbs[n]!), Math.abs(p.gradEntropies[n]!), Math.exp(x - lse)];
+      const own = j === p.targets[n] ? 1 - probability : probability;
+      const size = slope * (a * own + h * probability * (lse - x + entropy + 1));
+      bias[j]! += size;
+      for (let d = 0; d < D; ++d) {
+        hidden[n * D + d]! += size * Math.abs(p.weight.numbers[j * D + d]!);
+        weight[j * D + d]! += size * Math.abs(p.hidden.numbers[n * D + d]!);
+      }
+    });
+  });
+  return { hidden, weight, bias };
+}
+
+/** float32 in bfloat16 parts: a share of those sizes, what linear.h promises of a gradient and twice what the logits' error does to p. */
+export function expectInParts(
+  p: Problem,
+  logits: readonly ArrayLike<number>[],
+  got: Record<keyof Sizes, ArrayLike<number>>,
+  want: Record<keyof Sizes, number[]>,
+  { temperature = 1, scale = 1, softcap }: { temperature?: number; scale?: number; softcap?: number },
+): void {
+  const { N, D, V } = p;
+  const slope = scale / temperature;
+  const z = (x: number) => (softcap ? (softcap / temperature) * Math.tanh((scale * x) / softcap) : slope * x);
+  let largest = 0;
+  for (let n = 0; n < N; ++n)
+    for (let j = 0; j < V; ++j) {
+      let sum = 0;
+      for (let d = 0; d < D; ++d) sum += Math.abs(p.hidden.numbers[n * D + d]! * p.weight.numbers[j * D + d]!);
+      largest = Math.max(largest, sum);
+    }
+  const off = (1.2e-5 + Math.min(D, 256) * 3e-8 + D * 7.2e-10) * largest;
+  const sizes = innerSizes(p, logits, z, slope);
+  for (const name of ["hidden", "weight", "bias"] as const) {
+    const share = 2e-5 + 2 * off * slope;
+    const worst = want[name].reduce((m, w, i) => {
+      const allowed = 6e-8 * Math.abs(w) + share * sizes[name][i]! + 1e-12;
+      return Math.max(m, Math.abs(got[name][i]! - w) / allowed);
+    }, 0);
+    expect(got[name]).toHaveLength(want[name].length);
+    expect(worst).toBeLessThanOrEqual(1);
+  }
+}
+
 export function run(p: Problem, backend: BackendName, options: Partial<LinearLogprobBackwardOptions>) {
   const { gradLogProbs, gradEntropies, gradients, accumulate, out, ...rest } = {
     gradLogProbs: p.gradLogProbs,
