@@ -15,7 +15,7 @@ const LAST: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   groupEntropy: { normalize: 1 },
   groupNormalize: { center: 3, scale: 4, singleton: 2, nanPolicy: 1 },
   groupWeigh: { form: 1 },
-  linearForward: { sums: 1 },
+  linearForward: { sums: 2 },
   lossLogits: { form: 7 },
   lossRow: { reduce: 1 },
   lossToken: { form: 7, reduce: 1 },
