@@ -1,6 +1,6 @@
 // The linear head (contract: surprisal/linear.h): which way a call goes, and what both ways share. On tensor cores where the card has
-// them and numbers are 16 bits wide, or float32 and may come in parts (linear_tensor.cu, linear_products.cu), else on the plain pipes (linear_plain.cu). Forward leaves
-// the sums of strips of 1024 ids, which merge here in their order.
+// them and numbers are 16 bits wide, or float32 and may come in parts (linear_tensor.cu, linear_products.cu), else on the plain pipes
+// (linear_plain.cu). Forward leaves the sums of strips of 1024 ids, which merge here in their order.
 #include "linear_parts.cuh"
 #include "warpgroup_tiles.cuh"
 

@@ -1,6 +1,6 @@
-// The gradients of a linear head on tensor cores (contract: surprisal/linear.h), of 16-bit numbers, or of float32 numbers in parts: g of a slab (linear_slab.cuh), formed
-// once, times weight for those of hidden and, with rows and ids changed over, times hidden for those of weight. Sums wait in float64
-// until the last slab.
+// The gradients of a linear head on tensor cores (contract: surprisal/linear.h), of 16-bit numbers or of float32 numbers in parts: g of a
+// slab (linear_slab.cuh), formed once, times weight for those of hidden and, with rows and ids changed over, times hidden for those of
+// weight. Sums wait in float64 until the last slab.
 //
 // bfloat16 numbers are multiplied as they lie. Others come as two bfloat16 numbers each, of float16 exactly (a float16 g would lose
 // what is small), of float32 within 2^-18.

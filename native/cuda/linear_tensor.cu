@@ -1,5 +1,5 @@
-// The forward pass of a linear head on tensor cores (contract: surprisal/linear.h), of 16-bit numbers, or of float32 numbers in parts: a block makes the logits of some
-// rows and 128 ids at a time, and its warps take their own through shared memory, 32 ids a lane.
+// The forward pass of a linear head on tensor cores (contract: surprisal/linear.h), of 16-bit numbers or of float32 numbers in parts: a
+// block makes the logits of some rows and 128 ids at a time, and its warps take their own through shared memory, 32 ids a lane.
 #include "linear_logits.cuh"
 #include "logprob_gap.cuh"
 
