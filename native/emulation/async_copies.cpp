@@ -9,7 +9,7 @@ std::string number(size_t n) { return std::to_string(n); }
 }  // namespace
 
 void AsyncCopies::reset(const char* memory, size_t bytes, unsigned threads) {
-  if (!used_ && memory == memory_) return;  // most kernels copy nothing
+  if (!used_ && memory == memory_ && threads <= threads_.size()) return;  // most kernels copy nothing
   used_ = false;
   memory_ = memory;
   bytes_ = bytes;
@@ -30,7 +30,6 @@ std::string AsyncCopies::begin(const AsyncCopy& copy, unsigned thread, unsigned 
   if (reinterpret_cast<uintptr_t>(copy.to) % bytes != 0 || reinterpret_cast<uintptr_t>(copy.from) % bytes != 0)
     return "copies " + number(bytes) + " bytes from or to an address that is no multiple of them";
   used_ = true;
-  if (threads_.size() <= thread) threads_.resize(thread + 1);
   Place& place = place_of(copy.to);
   const unsigned warp = thread / warpSize;
   if (place.under_way && place.asker != thread)
@@ -88,7 +87,6 @@ std::string AsyncCopies::on_return(unsigned thread) const {
 }
 
 void AsyncCopies::commit(unsigned thread) {
-  if (threads_.size() <= thread) threads_.resize(thread + 1);
   used_ = true;
   Asked& mine = threads_[thread];
   mine.groups.push_back(mine.open);

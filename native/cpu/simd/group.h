@@ -137,24 +137,47 @@ SRP_INLINE void sum_even(const srp_group_normalize_args& a, int64_t g, int64_t s
   sum_lanes<kWays, EvenGroups<kItems>, F>(a, groups, block, at);
 }
 
-// Adds groups g ... g + kHalf - 1 as register `at` of the block. False if this kernel does not take them: one has a single item,
-// more than kMostLaneItems, or no more than ddof.
-template <class F>
-SRP_INLINE bool sum_groups(const srp_group_normalize_args& a, int64_t g, GroupBlock* block, int64_t at) {
-  const int32_t* const offsets = a.offsets + g;
-  const I64 sizes = load_widened(offsets + 1) - load_widened(offsets);
+SRP_INLINE I64 sizes_from(const int32_t* offsets) { return load_widened(offsets + 1) - load_widened(offsets); }
+
+// False of sizes that this kernel does not take: of a single item, of more than kMostLaneItems, of no more than ddof.
+SRP_INLINE bool fits(const srp_group_normalize_args& a, I64 sizes) {
   const I64 unfit = (sizes < 2) | (sizes > kMostLaneItems) | (__builtin_convertvector(sizes, F64) <= splat(a.ddof));
-  if (any((I32)unfit)) return false;
-  const int64_t size = sizes[0];
-  if (size % kHalf == 0 && !any((I32)(sizes != splat(size)))) {
-    sum_even<1, kMostLaneItems, F>(a, g, size, block, at);
-    return true;
-  }
+  return !any((I32)unfit);
+}
+
+// kWays registers of groups of any sizes, all walked to the end of the longest.
+template <int kWays, class F>
+SRP_INLINE void sum_ragged(const srp_group_normalize_args& a, int64_t g, GroupBlock* block, int64_t at) {
+  RaggedGroups groups[kWays];
   int64_t longest = 0;
-  for (int64_t lane = 0; lane < kHalf; ++lane) longest = sizes[lane] > longest ? sizes[lane] : longest;
-  const RaggedGroups groups[1] = {{offsets, longest, sizes}};
-  sum_lanes<1, RaggedGroups, F>(a, groups, block, at);
-  return true;
+  for (int w = 0; w < kWays; ++w) {
+    const int32_t* const offsets = a.offsets + g + w * kHalf;
+    groups[w] = {offsets, 0, sizes_from(offsets)};
+    for (int64_t lane = 0; lane < kHalf; ++lane) {
+      const int64_t size = groups[w].lanes[lane];
+      longest = size > longest ? size : longest;
+    }
+  }
+  for (int w = 0; w < kWays; ++w) groups[w].longest = longest;
+  sum_lanes<kWays, RaggedGroups, F>(a, groups, block, at);
+}
+
+// Adds groups g ... g + kHalf - 1 as register `at` of the block, and as many behind them where `two` says that there are and these
+// fit as well. Returns the number of registers.
+template <class F>
+SRP_INLINE int64_t sum_groups(const srp_group_normalize_args& a, int64_t g, bool two, GroupBlock* block, int64_t at) {
+  const I64 sizes = sizes_from(a.offsets + g);
+  if (!fits(a, sizes)) return 0;
+  if (two && fits(a, sizes_from(a.offsets + g + kHalf))) {
+    sum_ragged<2, F>(a, g, block, at);
+    return 2;
+  }
+  const int64_t size = sizes[0];
+  if (size % kHalf == 0 && !any((I32)(sizes != splat(size))))
+    sum_even<1, kMostLaneItems, F>(a, g, size, block, at);
+  else
+    sum_ragged<1, F>(a, g, block, at);
+  return 1;
 }
 
 // Fills the block with groups of [begin, end), as many as fit and as this kernel takes. Eight is the usual size, for which the
@@ -164,11 +187,12 @@ SRP_INLINE void sum_block(const srp_group_normalize_args& a, int64_t begin, int6
   block->some_constant = false;
   int64_t g = begin, at = 0;
   while (at < kGroupRegisters && g + kHalf <= end) {
-    const int64_t size = at + 2 <= kGroupRegisters && g + kLanes <= end ? common_size(a.offsets + g) : 0;
+    const bool two = at + 2 <= kGroupRegisters && g + kLanes <= end;
+    const int64_t size = two ? common_size(a.offsets + g) : 0;
     int64_t ways = 2;
     if (size <= a.ddof) {
-      if (!sum_groups<F>(a, g, block, at)) break;
-      ways = 1;
+      ways = sum_groups<F>(a, g, two, block, at);
+      if (ways == 0) break;
     } else if (size != 8) {
       sum_even<2, kMostLaneItems, F>(a, g, size, block, at);
     } else if (at + 4 <= kGroupRegisters && g + 2 * kLanes <= end && common_size(a.offsets + g + kLanes) == 8) {
