@@ -28,6 +28,28 @@ function raggedLabels(seed: number, n: number, groups: number): Int32Array {
 }
 
 eachBackend((backend) => {
+  test("the usual call, which has a way of its own, is that of weights of 1: on js to the bit", () => {
+    const r = rng(31);
+    // Groups of 8, of one size and of several; constant ones and singletons among them.
+    const sizes = [...new Array<number>(40).fill(8), ...new Array<number>(20).fill(12), ...r.i32(90, 1, 70)];
+    const groupOffsets = Int32Array.from(
+      [0, ...sizes].map(
+        (
+          (sum) => (size: number) =>
+            (sum += size)
+        )(0),
+      ),
+    );
+    const values = Float64Array.from(r.normal(groupOffsets.at(-1)!), (x, i) => (i % 300 < 40 ? 0.7 : x));
+    const weights = new Float64Array(values.length).fill(1);
+    const plain = groupNormalize(values, { groupOffsets, backend });
+    const weighted = groupNormalize(values, { groupOffsets, weights, backend });
+    for (const name of ["normalized", "means", "stds"] as const)
+      if (backend === "js") expect(plain[name]).toEqual(weighted[name]);
+      else expect(plain[name]).toBeAllClose(weighted[name], TOLERANCE.float64);
+    expect(Array.from(plain.counts)).toEqual(Array.from(weighted.counts));
+  });
+
   describe.each(FLOATS)("%s", (dtype, Floats) => {
     const tolerance = TOLERANCE[dtype];
 
