@@ -129,9 +129,12 @@ function slug(text: string): string {
     .replaceAll(/^-|-$/g, "");
 }
 
-/** Where the results of this run go, if they are kept. */
+/** Where the results of this run go, if they are kept: generations of a processor can share a name, so the instruction set is in it. */
 function fileOf({ out, complete }: Options, { facts }: Bench): string | undefined {
-  return out ?? (complete ? join(root, "bench", "results", `cpu-${slug(facts.machine)}.jsonl`) : undefined);
+  return (
+    out ??
+    (complete ? join(root, "bench", "results", `cpu-${slug(`${facts.machine} ${facts.roofs}`)}.jsonl`) : undefined)
+  );
 }
 
 function keep(underway: Underway | undefined, file: string | undefined, { out }: Options): void {

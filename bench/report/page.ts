@@ -116,7 +116,7 @@ function section({ name, lines }: ResultFile): string[] {
   return [
     onDevice
       ? `## ${run.machine}: CUDA${run.through === undefined ? "" : `, from ${run.through}`}`
-      : `## ${run.machine}, ${run.cores} cores: CPU`,
+      : `## ${run.machine} (${run.roofs}), ${run.cores} cores: CPU`,
     "",
     `Commit \`${run.commit}\`, ${run.date.slice(0, 10)}.${onDevice ? "" : processorFacts(run)}`,
     `Versions: ${Object.entries(run.versions)
