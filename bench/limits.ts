@@ -45,7 +45,15 @@ export const LIMITS: Readonly<Record<string, string>> = {
   "a call on 64 ratios of 64 tokens with gradient, ms": `${CALL}; and what begins and ends 64 rows`,
   'require("surprisal") and the first call, ms':
     "a third of a megabyte of JavaScript is read and compiled; where native code runs, node-gyp-build looks for it and the system loads it",
-  "linear head, forward, against numpy's matrix product alone": HEAD,
-  "linear head, forward, against torch's matrix product alone": HEAD,
+  ...Object.fromEntries(
+    ["numpy's", "torch's"].flatMap((whose) => [
+      [`linear head, forward, against ${whose} matrix product alone`, HEAD],
+      [
+        `linear head, forward, bfloat16, against ${whose} matrix product of float32 alone`,
+        `without AVX512_BF16 bfloat16 is widened, and its products are those of float32; ${HEAD}`,
+      ],
+      [`linear head, forward and backward, against ${whose} five products alone`, HEAD],
+    ]),
+  ),
   "every peer, every case": "the linear head, whose peers return the product alone",
 };

@@ -42,7 +42,8 @@ function collector(): () => void {
 
 /** The main build at the instruction sets below its own; where it has only one, none. */
 function lowerLevels(main: Build): Build[] {
-  const below = { avx512: ["avx2", "baseline"], avx2: ["baseline"] }[main.level] ?? [];
+  const below =
+    { avx512bf16: ["avx2", "baseline"], avx512: ["avx2", "baseline"], avx2: ["baseline"] }[main.level] ?? [];
   return below.flatMap((level) => {
     const build = loadBuild(level, root, { level });
     if (build.level === level) return [build];

@@ -108,7 +108,7 @@ export function loadBuild(name: string, packageRoot: string, { level }: BuildOpt
 }
 
 /** The words that SURPRISAL_CPU takes, the best first. */
-export const LEVELS = ["avx512", "avx2", "neon", "baseline", "portable"] as const;
+export const LEVELS = ["avx512bf16", "avx512", "avx2", "neon", "baseline", "portable"] as const;
 
 /** The level in what the backend says of its device. */
 export function levelOf(device: string | undefined): string {

@@ -16,6 +16,7 @@ export type PeerWork =
   | "whiten"
   | "quantileMask"
   | "linear"
+  | "linearGradient"
   | "tokenLoss"
   | "tokenGradient"
   | "rowGradient"

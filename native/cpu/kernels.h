@@ -146,17 +146,25 @@ struct PairKernels {
 // makes added with what its rounding loses (Kahan), for which `depth` is a multiple of kRun kRuns or reaches the last k. c then holds, in
 // the place of each register's lanes of doubles, these lanes' float32 sums and behind them what the sums lack; HeadKernels::settle
 // makes doubles of them. a_row or a_column is 1, and depth a multiple of kSteps.
-template <class Number>
+//
+// Of pairs as of float, where a pair adds the product of its second numbers, then that of its first ones, each in one rounding. `depth`
+// counts pairs, of which a run has kRun / 2, and a_column is 1. Numbers and sums below 2^-126 are 0.
+template <class Operand>
 struct Product {
-  const Number* a;  // a[m, k] = a[m a_row + k a_column]
+  const Operand* a;  // a[m, k] = a[m a_row + k a_column]
   int64_t a_row, a_column;
-  const Number* b;  // [depth, columns]
+  const Operand* b;  // [depth, columns]
   double* c;  // c[m, n] = c[m c_step + n]
   int64_t c_step;
   int64_t rows, depth, columns;  // columns: 1 ... kPanelVectors times the lanes
 };
 constexpr int64_t kPanelVectors = 3;
 constexpr int64_t kRun = 32, kRuns = 4, kSteps = 4;
+
+// Two bfloat16 numbers, neighbours in a row, in the place of a float.
+struct BFloat16Pair {
+  BFloat16 first, second;
+};
 
 template <class T>
 struct WideningKernels {
@@ -179,12 +187,13 @@ struct HeadKernels {
   Tables<WideningKernels, float, double, Half, BFloat16> widening;
   int64_t float_lanes;  // rows where products are of floats; 0 where they never are, and what follows is NULL
   void (*float_product)(const Product<float>&);
-  void (*interleave)(const float* x, int64_t width, int64_t depth,
-                     float* to);  // [width, depth] to [depth, width], by fours
+  void (*interleave)(const void* x, int64_t width, int64_t depth,
+                     void* to);  // [width, depth] of floats or pairs to [depth, width], by fours
   bool (*settle)(double* sums,
                  int64_t count);  // in place; returns whether all are finite. `count`: a multiple of float_lanes
   // As float32, of which those below kSmallest are 0. `count`: a multiple of float_lanes.
   void (*narrow)(const double* x, int64_t count, float* to);
+  void (*pair_product)(const Product<BFloat16Pair>&);  // NULL where the processor has no such instruction
 };
 constexpr double kSmallest =
     0x1p-100;  // of a gradient: products with it are no denormal numbers, which take a hundred times as long

@@ -3,8 +3,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 namespace srp::cpu {
 namespace {
+
+#if SRP_HAS_LEVELS && defined(__x86_64__)
+bool runs_avx512() {
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx2") &&
+         __builtin_cpu_supports("fma");
+}
+
+// AVX512_BF16. Not every compiler has a name for it.
+bool has_bf16() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 5 & 1) != 0;
+}
+#endif
 
 struct Candidate {
   const char* name;
@@ -22,9 +40,8 @@ Choice choose() {
   const Candidate candidates[] = {
   // best first
 #if SRP_HAS_LEVELS && defined(__x86_64__)
-      {"avx512", kAvx512,
-       __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")},
+      {"avx512bf16", kAvx512Bf16, kAvx512Bf16 && runs_avx512() && has_bf16()},
+      {"avx512", kAvx512, runs_avx512()},
       {"avx2", kAvx2,
        __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c")},
 #endif

@@ -1,7 +1,7 @@
 // Instruction-set levels of the CPU backend: which this build has, which this machine runs, which one is used.
 //
 //   portable   one element at a time in float64: the reference, and the only level for an unknown compiler or processor
-//   baseline   16-byte vectors, which every x86-64 has      avx2, avx512   x86-64      neon   AArch64
+//   baseline   16-byte vectors, which every x86-64 has      avx2, avx512, avx512bf16   x86-64      neon   AArch64
 //   simd128    WebAssembly
 //
 // The best level is chosen once, at the first call; SURPRISAL_CPU names another. Results repeat bit for bit on one level.
@@ -30,6 +30,7 @@ extern const Kernels* const kBaseline;
 #if defined(__x86_64__)
 extern const Kernels* const kAvx2;
 extern const Kernels* const kAvx512;
+extern const Kernels* const kAvx512Bf16;  // NULL where the compiler is too old for it
 #elif defined(__aarch64__)
 extern const Kernels* const kNeon;
 #endif

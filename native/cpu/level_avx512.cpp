@@ -1,4 +1,4 @@
-// Level avx512: the bodies of native/cpu/simd compiled for it.
+// Levels avx512 and avx512bf16: the bodies of native/cpu/simd compiled for them. The second has products of bfloat16 beside.
 #include "level.h"
 
 #if SRP_HAS_LEVELS && defined(__x86_64__)
@@ -8,6 +8,11 @@
 #define SRP_LEVEL_NAME "avx512"
 #define SRP_LEVEL_AVX512
 #define SRP_LANES 16
+// Whether the assembler knows AVX512_BF16.
+#if defined(__clang__) || __GNUC__ >= 10
+#define SRP_LEVEL_HAS_PAIRS 1
+#define SRP_LEVEL_NAME_OF_PAIRS "avx512bf16"
+#endif
 
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,bmi2"))), \
@@ -29,5 +34,11 @@
 
 namespace srp::cpu {
 const Kernels* const kAvx512 = &avx512::kKernels;
-}
+#if SRP_LEVEL_HAS_PAIRS
+const Kernels* const kAvx512Bf16 = &avx512::kWithPairs;
+#else
+const Kernels* const kAvx512Bf16 = nullptr;
+#endif
+
+}  // namespace srp::cpu
 #endif

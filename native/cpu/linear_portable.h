@@ -47,6 +47,7 @@ constexpr HeadKernels kPortableHead = {
     nullptr,
     nullptr,
     nullptr,
+    nullptr,
 };
 
 }  // namespace srp::cpu

@@ -37,7 +37,7 @@ test("a line that lacks something is refused by its number", () => {
 
 test("the page has the numbers with their spread, the error beside them, and what is lost", () => {
   const page = toPage([file]);
-  expect(page).toContain("## Some CPU, 4 cores: CPU");
+  expect(page).toContain("## Some CPU (avx512), 4 cores: CPU");
   expect(page).toContain("Commit `0123456789ab`, 2026-01-02.");
   expect(page).toContain(
     "| `logprob`, Qwen vocabulary (512 × 151936), float32, normal | avx512 | 10 ms (9 ms–11 ms) | 31.1 | 40 read | 0.78 (0.70–0.86) | " +

@@ -8,7 +8,7 @@ import { fusedLossSubject } from "../../bench/cases/fused-loss";
 import { groupSubject } from "../../bench/cases/group";
 import { backwardSubject } from "../../bench/cases/logprob-backward";
 import { forwardSubject } from "../../bench/cases/logprob-forward";
-import { linearSubject } from "../../bench/cases/linear";
+import { linearGradientSubject, linearSubject } from "../../bench/cases/linear";
 import { ROW_KINDS } from "../../bench/cases/logit-rows";
 import { sequenceSubject } from "../../bench/cases/ratio";
 import { SMALL_CALL_NAMES, smallCallSubject } from "../../bench/cases/small-calls";
@@ -48,7 +48,9 @@ const SUBJECTS: Readonly<Record<string, () => Subject>> = {
   "spans, int64": () => spansSubject(2000, "int64", true),
   "groups of 8": () => groupSubject(100, 8),
   "ragged groups": () => groupSubject(300, 0),
-  "linear head": () => linearSubject(37, 40, 100),
+  "linear head": () => linearSubject(37, 40, 100, "float32"),
+  "linear head, bfloat16": () => linearSubject(37, 40, 100, "bfloat16"),
+  "linear head, forward and backward": () => linearGradientSubject(48, 40, 100),
   "sequence ratios": () => sequenceSubject(33, 20, false),
   "sequence objective": () => sequenceSubject(33, 20, true),
 };

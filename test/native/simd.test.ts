@@ -17,9 +17,12 @@ const FLAGS = [
   "-fno-sanitize-recover=undefined",
 ];
 
+const AVX512 = ["-DSRP_LANES=16", "-DSRP_LEVEL_AVX512", ..."f bw dq vl".split(" ").map((part) => `-mavx512${part}`)];
+
 /** What native/cpu/level_*.cpp and its target region say. */
 const LEVELS: Readonly<Record<string, readonly string[]>> = {
-  avx512: ["-DSRP_LANES=16", "-DSRP_LEVEL_AVX512", ..."f bw dq vl".split(" ").map((part) => `-mavx512${part}`)],
+  avx512bf16: AVX512,
+  avx512: AVX512,
   avx2: ["-DSRP_LANES=8", "-DSRP_LEVEL_AVX2", "-mavx2"],
   neon: ["-DSRP_LANES=4", "-DSRP_LEVEL_NEON"],
   baseline: ["-DSRP_LANES=4"],

@@ -22,4 +22,19 @@ def linear(arrays, numbers):
     return run
 
 
-FORMS = {"linear": {"hidden @ weight.T, %s" % BLAS: linear}}
+def linear_gradient(arrays, numbers):
+    """The products of a forward and a backward pass that keeps no logits: those of the logits thrice, and two of gradients."""
+    hidden, weight = arrays["hidden"].reshape(-1, numbers["dim"]), arrays["weight"].reshape(-1, numbers["dim"])
+
+    def run():
+        for product in range(3):
+            logits = hidden @ weight.T
+        return {"logits": logits, "of_hidden": logits @ weight, "of_weight": logits.T @ hidden}
+
+    return run
+
+
+FORMS = {
+    "linear": {"hidden @ weight.T, %s" % BLAS: linear},
+    "linearGradient": {"five products, %s" % BLAS: linear_gradient},
+}

@@ -324,6 +324,18 @@ def linear(tensors, numbers):
     return no_grad(run)
 
 
+def linear_gradient(tensors, numbers):
+    """The products of a forward and a backward pass that keeps no logits: those of the logits thrice, and two of gradients."""
+    hidden, weight = tensors["hidden"].view(-1, numbers["dim"]), tensors["weight"].view(-1, numbers["dim"])
+
+    def run():
+        for product in range(3):
+            logits = hidden @ weight.T
+        return {"logits": logits, "of_hidden": logits @ weight, "of_weight": logits.T @ hidden}
+
+    return no_grad(run)
+
+
 WIDE, HALF, BOTH = ("float32",), ("bfloat16",), ("float32", "bfloat16")
 
 # Name of a form: what builds it, and the types of logits that it is meant for.
@@ -345,6 +357,7 @@ FORMS = {
     "sequenceGradient": {"autograd": (sequence_gradient, WIDE)},
     "empg": {"the published form": (empg_loops, WIDE)},
     "linear": {"hidden @ weight.T, %s" % name: (linear, WIDE) for name in [blas()] if name},
+    "linearGradient": {"five products, %s" % name: (linear_gradient, WIDE) for name in [blas()] if name},
 }
 
 # Expressions: what is a loop of Python, or finds lists whose length the data decides, is not what a compiler is for.

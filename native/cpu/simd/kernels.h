@@ -38,6 +38,7 @@
 #if defined(SRP_LEVEL_SIMD128)
 #pragma clang attribute pop
 #endif
+#include "product_runs.h"
 #include "product.h"
 #include "head_columns.h"
 
@@ -75,10 +76,20 @@ static constexpr Kernels kKernels = {
      product<float>,
      interleave,
      settle,
-     narrow_gradients},
+     narrow_gradients,
+     nullptr},
     count_bytes,
     exp_of_one,
     exponential_of_one,
 };
+
+#if SRP_LEVEL_HAS_PAIRS
+constexpr Kernels with_pairs(Kernels kernels) {
+  kernels.name = SRP_LEVEL_NAME_OF_PAIRS;
+  kernels.head.pair_product = product<BFloat16Pair>;
+  return kernels;
+}
+static constexpr Kernels kWithPairs = with_pairs(kKernels);
+#endif
 
 }  // namespace srp::cpu::SRP_LEVEL

@@ -38,7 +38,9 @@
  * precision float64: sums in float64. Others, CPU: 32 products are added in float32, four of these sums in float32, and what
  *           that makes with compensation (Kahan; sum and remainder together are a float64 number). CUDA: in float32 over 32 terms,
  *           float64 beyond. So x is within 2.3e-6 (CUDA: 2e-6) of sum |hidden weight|, a gradient within 3e-6 of the sum of its terms'
- *           absolute values, each before its rounding, beside what the error of x does to p. g is a float32 number in these
+ *           absolute values, each before its rounding, beside what the error of x does to p. Of bfloat16 on a CPU with AVX512_BF16 two
+ *           products of x are added at a time, the second one first, each rounded once; numbers and sums below 2^-126 are 0
+ *           there. g is a float32 number in these
  *           products, on the CPU 0 where it is below 2^-100; a gradient beyond the range of float32 is infinite or NaN. An x beyond that
  *           range is formed in float64 (CPU). Of float16 and bfloat16 on tensor
  *           cores (compute capability 8.0 and newer) x is a float32 number: 16 products at a time are added in the card's own

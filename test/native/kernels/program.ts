@@ -14,12 +14,12 @@ const BUILT = { emulated: "build-emulated/objects", cpu: "build/Release/obj.targ
 
 const LEVEL = /level_(\w+)\.cpp$/;
 
-/** What level.h calls the kernels of a level. */
-const CONSTANTS: Readonly<Record<string, string>> = {
-  avx512: "kAvx512",
-  avx2: "kAvx2",
-  neon: "kNeon",
-  baseline: "kBaseline",
+/** What level.h calls the kernels of a level's file. */
+const CONSTANTS: Readonly<Record<string, readonly string[]>> = {
+  avx512: ["kAvx512", "kAvx512Bf16"],
+  avx2: ["kAvx2"],
+  neon: ["kNeon"],
+  baseline: ["kBaseline"],
 };
 
 const FLAGS = ["-std=c++17", "-fPIC", "-Wall", "-Wextra", "-Werror", "-pthread", "-DSRP_EMULATED=1"];
@@ -201,10 +201,9 @@ export class KernelProgram {
   /** A source that stands in for those of levels that are not to run. */
   private withoutLevels(levels: readonly string[]): string {
     const source = join(this.folder, "absent_levels.cpp");
-    const constants = levels.map(
-      (level) =>
-        `extern const Kernels* const ${CONSTANTS[level]};\nconst Kernels* const ${CONSTANTS[level]} = nullptr;\n`,
-    );
+    const constants = levels
+      .flatMap((level) => CONSTANTS[level]!)
+      .map((name) => `extern const Kernels* const ${name};\nconst Kernels* const ${name} = nullptr;\n`);
     writeFileSync(source, `#include "${root}/native/cpu/kernels.h"\nnamespace srp::cpu {\n${constants.join("")}}\n`);
     return source;
   }
