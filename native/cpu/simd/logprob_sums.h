@@ -10,9 +10,13 @@
 // the one lane that it fell into is summed again without it.
 namespace srp::cpu::SRP_LEVEL {
 
-// As many accumulators as hide the latency of an addition; two where a level has only 16 short registers.
+// As many accumulators as hide the latency of an addition; two where a level has only 16 short registers. Blocks are longer where what
+// ends one takes as long as several of its registers.
 #if SRP_FIXED_TERMS
 constexpr int64_t kAccumulators = 2;
+constexpr int64_t kTerms = 32;
+#elif defined(SRP_LEVEL_AVX512)
+constexpr int64_t kAccumulators = 4;
 constexpr int64_t kTerms = 32;
 #else
 constexpr int64_t kAccumulators = 4;
@@ -27,7 +31,7 @@ constexpr double kLog2E = 1.4426950408889634, kLn2 = 0.6931471805599453;
 
 struct LogprobBlock {
   F32 s[kAccumulators], w[kAccumulators], q[kAccumulators];
-  float max;  // raw logit
+  F32 high;  // raw logits: the largest of each lane
 };
 
 // One by one: of a loop, or of `= {}`, compilers make a memset, and that a string instruction, which costs as much as ten terms.
@@ -52,6 +56,12 @@ struct LogprobTotals {
 struct LogprobMap {
   TermMap terms;
   float reference;  // raw logit
+  float limit;  // of a block's logits against this reference
+
+  void refer_to(float logit, float rate) {
+    reference = logit;
+    limit = logit + kTolerance / rate;
+  }
 };
 
 template <bool kSquares>
@@ -79,9 +89,11 @@ SRP_INLINE LogprobBlock sum_block(const LogprobMap& map, const T* x, int64_t n) 
       add_term<kSquares>(map, pair.b, &block.s[k + 1], &block.w[k + 1], &block.q[k + 1]);
     }
   }
-  block.max = largest(max(high[0], high[1]));
+  block.high = max(high[0], high[1]);
   return block;
 }
+
+SRP_INLINE bool any_above(F32 x, float value) { return any((I32)(x > splat(value))); }
 
 SRP_INLINE F64 folded(const F32* a) {
   const F32 low = a[0] + a[1];
@@ -162,9 +174,10 @@ template <bool kSquares, class T>
 static bool sum_row(const T* x, int64_t V, double slope, RowSums* out) {
   const double exact_rate = slope * kLog2E;
   const float rate = static_cast<float>(exact_rate);
-  LogprobMap map = {TermMap::of(rate), 0};
+  LogprobMap map = {TermMap::of(rate), 0, 0};
   LogprobTotals totals = {};
   LogprobBlock best = {};  // the block of the maximum, in none of the totals
+  float max_logit = -INFINITY;
   const T* best_at = nullptr;  // NULL: nothing finite so far
   int64_t best_count = 0;
   T rest[kStep];  // the last elements, filled up with -infinity
@@ -179,22 +192,23 @@ static bool sum_row(const T* x, int64_t V, double slope, RowSums* out) {
       at = rest;
     }
     if (!best_at) {
-      map.reference = block_max(at, n);
+      map.refer_to(block_max(at, n), rate);
       if (map.reference == -INFINITY) continue;
     }
     LogprobBlock block = sum_block<kSquares>(map, at, n);
-    const float rise = block.max - map.reference;
-    if (rise * rate > kTolerance) {
+    if (any_above(block.high, map.limit)) {
       fold(map, best, &totals);
-      best = {};
+      clear(&best);
       best_at = nullptr;
-      raise(&totals, static_cast<double>(block.max) - map.reference, rate);
-      map.reference = block.max;
+      const float max = largest(block.high);
+      raise(&totals, static_cast<double>(max) - map.reference, rate);
+      map.refer_to(max, rate);
       block = sum_block<kSquares>(map, at, n);
     }
-    if (!best_at || block.max > best.max) {
+    if (!best_at || any_above(block.high, max_logit)) {
       fold(map, best, &totals);
       best = block;
+      max_logit = largest(block.high);
       best_at = at;
       best_count = n;
     } else {
@@ -205,7 +219,6 @@ static bool sum_row(const T* x, int64_t V, double slope, RowSums* out) {
     *out = no_sums(-INFINITY);
     return true;
   }
-  const float max_logit = best.max;
   if (!(max_logit > -INFINITY && max_logit < INFINITY)) return false;
   leave_out<kSquares>(map, best_at, best_count, find(best_at, max_logit), &best, &totals);
   fold(map, best, &totals);
