@@ -1,4 +1,4 @@
-// Levels avx512 and avx512bf16: the bodies of native/cpu/simd compiled for them. The second has products of bfloat16 beside.
+// Levels avx512 and avx512bf16: the bodies of native/cpu/simd compiled for them. The second has what AVX512_BF16 adds.
 #include "level.h"
 
 #if SRP_HAS_LEVELS && defined(__x86_64__)
@@ -10,8 +10,8 @@
 #define SRP_LANES 16
 // Whether the assembler knows AVX512_BF16.
 #if defined(__clang__) || __GNUC__ >= 10
-#define SRP_LEVEL_HAS_PAIRS 1
-#define SRP_LEVEL_NAME_OF_PAIRS "avx512bf16"
+#define SRP_LEVEL_HAS_BF16 1
+#define SRP_LEVEL_NAME_WITH_BF16 "avx512bf16"
 #endif
 
 #if defined(__clang__)
@@ -34,8 +34,8 @@
 
 namespace srp::cpu {
 const Kernels* const kAvx512 = &avx512::kKernels;
-#if SRP_LEVEL_HAS_PAIRS
-const Kernels* const kAvx512Bf16 = &avx512::kWithPairs;
+#if SRP_LEVEL_HAS_BF16
+const Kernels* const kAvx512Bf16 = &avx512::kKernelsWithBf16;
 #else
 const Kernels* const kAvx512Bf16 = nullptr;
 #endif

@@ -46,7 +46,7 @@ namespace srp::cpu::SRP_LEVEL {
 
 template <class T>
 constexpr LogprobKernels<T> logprob_kernels() {
-  return {sum_row<false, T>, sum_row<true, T>, sum_capped_row<T>, gradient_row<T>};
+  return {sum_row<false, T>, sum_row<true, T>, sum_capped_row<T>, gradient_row<InIntegers, T>};
 }
 
 template <class F>
@@ -83,13 +83,14 @@ static constexpr Kernels kKernels = {
     exponential_of_one,
 };
 
-#if SRP_LEVEL_HAS_PAIRS
-constexpr Kernels with_pairs(Kernels kernels) {
-  kernels.name = SRP_LEVEL_NAME_OF_PAIRS;
+#if SRP_LEVEL_HAS_BF16
+constexpr Kernels with_bf16(Kernels kernels) {
+  kernels.name = SRP_LEVEL_NAME_WITH_BF16;
   kernels.head.pair_product = product<BFloat16Pair>;
+  static_cast<LogprobKernels<BFloat16>&>(kernels.logprob).gradient = gradient_row<AtOnce, BFloat16>;
   return kernels;
 }
-static constexpr Kernels kWithPairs = with_pairs(kKernels);
+static constexpr Kernels kKernelsWithBf16 = with_bf16(kKernels);
 #endif
 
 }  // namespace srp::cpu::SRP_LEVEL

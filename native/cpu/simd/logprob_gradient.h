@@ -40,33 +40,33 @@ SRP_INLINE Pair gradient_pair(const Map& map, const T* x) {
 }
 
 // Fewer elements than a pair, through memory of a pair's size.
-template <class Map, class T>
+template <class Rounding, class Map, class T>
 SRP_INLINE void gradient_some(const Map& map, const T* x, T* grad, int64_t count) {
   T buffer[kPair];
   for (int64_t i = 0; i < kPair; ++i) buffer[i] = i < count ? x[i] : minus_infinity(x);
-  store_pair(buffer, gradient_pair(map, buffer));
+  store_pair<Rounding>(buffer, gradient_pair(map, buffer));
   memcpy(grad, buffer, sizeof(T) * static_cast<size_t>(count));
 }
 
 // From column i on, as far as whole rounds go: the first column that is left.
-template <bool kPastCache, class Map, class T>
+template <bool kPastCache, class Rounding, class Map, class T>
 SRP_INLINE int64_t gradient_stream(const Map& map, const T* x, T* grad, int64_t i, int64_t V) {
   for (; i + 2 * kPair <= V; i += 2 * kPair) {
     for (int64_t byte = 0; byte < 2 * kPair * int64_t{sizeof(T)}; byte += 64)
       prefetch(reinterpret_cast<const char*>(x + i) + kPrefetchBytes + byte);
     const Pair first = gradient_pair(map, x + i), second = gradient_pair(map, x + i + kPair);
     if (kPastCache) {
-      stream_pair(grad + i, first);
-      stream_pair(grad + i + kPair, second);
+      stream_pair<Rounding>(grad + i, first);
+      stream_pair<Rounding>(grad + i + kPair, second);
     } else {
-      store_pair(grad + i, first);
-      store_pair(grad + i + kPair, second);
+      store_pair<Rounding>(grad + i, first);
+      store_pair<Rounding>(grad + i + kPair, second);
     }
   }
   return i;
 }
 
-template <class Map, class T>
+template <class Rounding, class Map, class T>
 SRP_INLINE void gradient_columns_of(const Map& map, const T* x, T* grad, int64_t V, bool past_cache) {
   int64_t i = 0;
   if (kStreams && past_cache) {
@@ -75,16 +75,16 @@ SRP_INLINE void gradient_columns_of(const Map& map, const T* x, T* grad, int64_t
     i = off == 0 ? 0 : (kRegister - off) / int64_t{sizeof(T)};
     if (i > V) i = V;
     for (int64_t done = 0; done < i; done += kPair)
-      gradient_some(map, x + done, grad + done, i - done < kPair ? i - done : kPair);
-    i = gradient_stream<true>(map, x, grad, i, V);
+      gradient_some<Rounding>(map, x + done, grad + done, i - done < kPair ? i - done : kPair);
+    i = gradient_stream<true, Rounding>(map, x, grad, i, V);
     finish_streams();
   }
-  i = gradient_stream<false>(map, x, grad, i, V);
-  for (; i < V; i += kPair) gradient_some(map, x + i, grad + i, V - i < kPair ? V - i : kPair);
+  i = gradient_stream<false, Rounding>(map, x, grad, i, V);
+  for (; i < V; i += kPair) gradient_some<Rounding>(map, x + i, grad + i, V - i < kPair ? V - i : kPair);
 }
 
 // grad may be x. `past_cache`: grad is not read again soon and lies elsewhere than x.
-template <class T>
+template <class Rounding, class T>
 static void gradient_row(const T* x, T* grad, int64_t V, const LogprobGradient& given, bool past_cache) {
   LogprobGradient g = given;
   if (g.log1p_sum != g.log1p_sum) g.log1p_sum = NAN;  // a caller's may have other bits, which packed() does not take
@@ -93,7 +93,7 @@ static void gradient_row(const T* x, T* grad, int64_t V, const LogprobGradient& 
     const F64 top = top_of<true>(wide, splat(static_cast<double>(g.max_logit)));
     const CappedGradientMap map = {
         wide, top, splat(g.log1p_sum), splat(g.mean_gap), splat(g.sum), splat(g.entropy_grad)};
-    return gradient_columns_of(map, x, grad, V, past_cache);
+    return gradient_columns_of<Rounding>(map, x, grad, V, past_cache);
   }
   const double slope = g.map.slope;
   const float rate = static_cast<float>(slope * kLog2E);
@@ -104,7 +104,7 @@ static void gradient_row(const T* x, T* grad, int64_t V, const LogprobGradient& 
                            splat(static_cast<float>((0 - g.sum - g.entropy_grad * g.mean_gap) * scale)),
                            splat(static_cast<float>((0 - g.entropy_grad * slope) * scale)),
                            {}};
-  gradient_columns_of(map, x, grad, V, past_cache);
+  gradient_columns_of<Rounding>(map, x, grad, V, past_cache);
 }
 
 }  // namespace srp::cpu::SRP_LEVEL

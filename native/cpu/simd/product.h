@@ -34,7 +34,7 @@ SRP_INLINE void product_tile(const Product<float>& p, int64_t first) {
   p.a_column == 1 ? run_tile<true, kRows, kVectors>(p, first) : run_tile<false, kRows, kVectors>(p, first);
 }
 
-#if SRP_LEVEL_HAS_PAIRS
+#if SRP_LEVEL_HAS_BF16
 template <int kRows, int kVectors>
 SRP_INLINE void product_tile(const Product<BFloat16Pair>& p, int64_t first) {
   run_tile<true, kRows, kVectors>(p, first);

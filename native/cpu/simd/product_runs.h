@@ -30,7 +30,7 @@ struct Terms<float> {
 #endif
 };
 
-#if SRP_LEVEL_HAS_PAIRS
+#if SRP_LEVEL_HAS_BF16
 template <>
 struct Terms<BFloat16Pair> {
   static constexpr int64_t kInRun = kRun / 2;

@@ -37,11 +37,12 @@
  * backward of a shard: V and vocab_start of the shard, max_logits, log1p_sums and mean_gaps of the whole row
  * device    a target, a kept id or an offset out of range raises the queue's flag; log-probs of a target out of range are NaN, else what
  *           comes of the row is unspecified
- * precision sums in float32 over 16 terms (CPU) or 32 (CUDA), float64 beyond; the CPU level "portable" in float64 throughout.
+ * precision sums in float32 over 16 terms (CPU) or 32 (CUDA, and CPU with AVX-512), float64 beyond; the CPU level "portable" in float64 throughout.
  *           Entropies within 1e-6 H + 1e-12 and log-probs within 1e-6 |logp| + 1e-12 for H >= 1e-9; where all of it hangs on one competitor
  *           12 to 23 nats below the maximum, 2e-6 on levels without a fused multiply-add, and on the others within 7e-7 of themselves
  *           if float32 holds the difference of the two logits. Gradient within 2e-6 of the row's largest term, that of the
- *           log-probs or that of the entropy, plus 1e-38, before its rounding to the logits' dtype.
+ *           log-probs or that of the entropy, plus 1.2e-38, before its rounding to the logits' dtype; on a CPU with AVX512_BF16 a
+ *           gradient of bfloat16 below 2^-126 is 0.
  *           Where that term is beyond the range of float32, elements of the row may be infinite that are not in float64.
  *           Rows with a softcap in float64 throughout, on CPU levels
  * bits      on CUDA a row's sums depend on its logits alone: not on N, on the other rows, on where the row lies or on how many
