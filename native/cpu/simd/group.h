@@ -55,6 +55,9 @@ SRP_INLINE I64 equal_numbers(const Groups& groups, const F64* x) {
 }
 
 constexpr int64_t kGroupRegisters = 8;
+// Items from which on a group is brought nearer ahead of its block: a block is read in as many streams as it has groups, which no
+// processor foresees.
+constexpr int64_t kFetched = 16;
 
 // Statistics of neighbouring groups, kHalf in a register.
 struct GroupBlock {
@@ -258,6 +261,12 @@ SRP_INLINE void write_group(const srp_group_normalize_args& a, int64_t first, in
     return kUsual ? centred * inverse : centred * others * inverse * splat(a.gain);
   };
   int64_t k = 0;
+  if (size >= kFetched)
+    for (; k + kLanes <= size; k += kLanes) {
+      prefetch(values + k + kGroupRegisters * kHalf * size);  // of the next block
+      store_wide(normalized + k, transformed(load_wide(values + k)));
+      store_wide(normalized + k + kHalf, transformed(load_wide(values + k + kHalf)));
+    }
   for (; k + kHalf <= size; k += kHalf) store_wide(normalized + k, transformed(load_wide(values + k)));
   if (k < size) store_some(normalized + k, transformed(load_some(values + k, size - k)), size - k);
 }
