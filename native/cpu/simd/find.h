@@ -42,7 +42,7 @@ static int64_t find_some(const Id* ids, int64_t i, int64_t to, const int32_t* wa
   constexpr int64_t kBlock = 64, kRegister = IdRegister<Id>::kCount;
   for (; i + kBlock <= to; i += kBlock) {
     for (int64_t byte = 0; byte < kBlock * int64_t{sizeof(Id)}; byte += 64)
-      prefetch(reinterpret_cast<const char*>(ids + i) + kFindAhead + byte);
+      prefetch_further(reinterpret_cast<const char*>(ids + i) + kFindAhead + byte);
     U64 strange = {};
     const uint64_t found = found_among<kCount, kBlock / kRegister>(ids + i, values, &strange);
     if (sizeof(Id) > 4 && any_strange(strange)) return kStrange;

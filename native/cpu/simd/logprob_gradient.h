@@ -53,7 +53,7 @@ template <bool kPastCache, class Rounding, class Map, class T>
 SRP_INLINE int64_t gradient_stream(const Map& map, const T* x, T* grad, int64_t i, int64_t V) {
   for (; i + 2 * kPair <= V; i += 2 * kPair) {
     for (int64_t byte = 0; byte < 2 * kPair * int64_t{sizeof(T)}; byte += 64)
-      prefetch(reinterpret_cast<const char*>(x + i) + kPrefetchBytes + byte);
+      prefetch_further(reinterpret_cast<const char*>(x + i) + kPrefetchBytes + byte);
     const Pair first = gradient_pair(map, x + i), second = gradient_pair(map, x + i + kPair);
     if (kPastCache) {
       stream_pair<Rounding>(grad + i, first);

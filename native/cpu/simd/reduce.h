@@ -52,7 +52,7 @@ static bool moments_of_chunk(const F* values, const uint8_t* mask, bool abstain,
     F64 left[2] = {}, squares[2] = {};
     each_register(values, mask, begin, end, [&](const F* x, const uint8_t* m) {
       // Prefetches the next chunk during the arithmetic. An integer, not a pointer: the address may lie behind the array.
-      prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(x) + kChunk * sizeof(F)));
+      prefetch_further(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(x) + kChunk * sizeof(F)));
       for (int64_t k = 0; k < 2; ++k) {
         const F64 v = load_wide(x + k * kHalf);
         I64 keep = kept_lanes(m, k * kHalf);

@@ -43,10 +43,12 @@ struct ScanConstants {
   F64 gamma, lambda;
   F64 masked_a;
   F64 a[4];  // of tokens that all have the discount gamma: a token's own, then after each step of compose()
+  int64_t last;  // tokens at the end of a row, of which `last_a` is a[3]
+  F64 last_a[2];
 };
 
 SRP_INLINE ScanConstants scan_constants(double gamma, double lambda, int32_t mask_mode) {
-  ScanConstants c = {splat(gamma), splat(lambda), splat(mask_mode == SRP_MASK_SKIP ? 1.0 : 0.0), {}};
+  ScanConstants c = {splat(gamma), splat(lambda), splat(mask_mode == SRP_MASK_SKIP ? 1.0 : 0.0), {}, 0, {}};
   Maps m = {c.lambda * c.gamma, F64{}, I64{}};
   c.a[0] = m.a;
   m = compose_lanes<1, false>(m);
@@ -56,6 +58,13 @@ SRP_INLINE ScanConstants scan_constants(double gamma, double lambda, int32_t mas
   if constexpr (kHalf > 4) m = compose_lanes<4, false>(m);
   c.a[3] = m.a;
   return c;
+}
+
+// a[3] of the first `count` of kHalf tokens, with the identity behind them.
+SRP_INLINE F64 composed_some(const ScanConstants& c, int64_t count) {
+  double own[kHalf];
+  for (int64_t lane = 0; lane < kHalf; ++lane) own[lane] = lane < count ? c.a[0][0] : 1.0;
+  return compose<false>({load(own), F64{}, I64{}}).a;
 }
 
 // What a mask keeps of a register of tokens.
@@ -152,24 +161,66 @@ SRP_INLINE void scan_lanes(const ScanRows<F>& row, const ScanConstants& c, const
 }
 
 // The same of tokens that are all kept and have the discount gamma: what is known of their maps need not be computed. The
-// same operations otherwise, and so the same bits.
-template <class F>
-SRP_INLINE void scan_plain_lanes(const ScanRows<F>& row, const ScanConstants& c, int64_t i, F64* d, F64* advantages,
-                                 F64* returns) {
-  const F64 r = load_wide(row.reward + i), v = row.value ? load_wide(row.value + i) : F64{};
+// same operations otherwise, and so the same bits. `a`: of the composed maps; where there are no tokens r and v are 0.
+template <bool kValues>
+SRP_INLINE void scan_plain(F64 r, F64 v, const ScanConstants& c, F64 a, F64* d, F64* advantages, F64* returns) {
   const F64 gap = r - v;
   F64 b = fma(c.lambda, gap, v);
   b = fma(c.a[0], shift_lanes<1>(b, F64{}), b);
   if constexpr (kHalf > 2) b = fma(c.a[1], shift_lanes<2>(b, F64{}), b);
   if constexpr (kHalf > 4) b = fma(c.a[2], shift_lanes<4>(b, F64{}), b);
-  const F64 own = fma(c.a[3], *d, b);
-  if (row.value) {
+  const F64 own = fma(a, *d, b);
+  if (kValues) {
     *advantages = fma(c.gamma, shift_lanes<1>(own, *d), gap);
     *returns = *advantages + v;
   } else {
     *returns = own;
   }
-  *d = fma(splat(c.a[3][0]), *d, splat(b[0]));
+  *d = fma(splat(a[0]), *d, splat(b[0]));
+}
+
+template <class F>
+SRP_INLINE void scan_plain_lanes(const ScanRows<F>& row, const ScanConstants& c, int64_t i, F64* d, F64* advantages,
+                                 F64* returns) {
+  if (row.value)
+    scan_plain<true>(load_wide(row.reward + i), load_wide(row.value + i), c, c.a[3], d, advantages, returns);
+  else
+    scan_plain<false>(load_wide(row.reward + i), F64{}, c, c.a[3], d, advantages, returns);
+}
+
+// Tokens i ... i + count - 1, the last ones of a row.
+template <class F>
+SRP_INLINE void scan_plain_some(const ScanRows<F>& row, const ScanConstants& c, F64 a, int64_t i, int64_t count, F64* d,
+                                F* advantages, F* returns) {
+  F64 of_advantages = {}, of_returns = {};
+  if (row.value)
+    scan_plain<true>(load_some(row.reward + i, count), load_some(row.value + i, count), c, a, d, &of_advantages,
+                     &of_returns);
+  else
+    scan_plain<false>(load_some(row.reward + i, count), F64{}, c, a, d, &of_advantages, &of_returns);
+  if (advantages) store_some(advantages, of_advantages, count);
+  if (returns) store_some(returns, of_returns, count);
+}
+
+SRP_INLINE bool all_kept(const uint8_t* mask, int64_t begin, int64_t end) {
+  for (int64_t i = begin; mask && i < end; ++i)
+    if (mask[i] == 0) return false;
+  return true;
+}
+
+// Fewer than kLanes tokens from i on, all of them kept and with the discount gamma.
+template <class F>
+SRP_INLINE void scan_plain_last(const ScanRows<F>& row, ScanConstants* c, int64_t i, int64_t count, F64* d,
+                                F* advantages, F* returns) {
+  if (c->last != count) {
+    c->last = count;
+    c->last_a[0] = composed_some(*c, count);
+    c->last_a[1] = composed_some(*c, count - kHalf);
+  }
+  const auto from = [](F* out) { return out ? out + kHalf : nullptr; };
+  if (count > kHalf)
+    scan_plain_some(row, *c, c->last_a[1], i + kHalf, count - kHalf, d, from(advantages), from(returns));
+  scan_plain_some(row, *c, c->last_a[0], i, count, d, advantages, returns);
 }
 
 // kLanes tokens from i on, whose results go to `advantages` and `returns`, each of which may be NULL.
@@ -280,7 +331,7 @@ static __attribute__((noinline)) void scan_some(const ScanRows<F>& rows, const S
 // Tokens [begin, end) of a row, from the last one on. Registers count from the row's begin: results depend neither on where
 // an array lies nor on padding behind the row.
 template <bool kTokenLambdas, class F>
-SRP_INLINE void scan_row(const ScanRows<F>& rows, const ScanConstants& c, int64_t begin, int64_t end, double bootstrap,
+SRP_INLINE void scan_row(const ScanRows<F>& rows, ScanConstants& c, int64_t begin, int64_t end, double bootstrap,
                          Drain<F>* advantages, Drain<F>* returns) {
   F64 d = splat(bootstrap);
   TokenLambdas<F> of_tokens = {rows, begin, end, 0};
@@ -289,7 +340,10 @@ SRP_INLINE void scan_row(const ScanRows<F>& rows, const ScanConstants& c, int64_
   if (i < end) {
     make_room(advantages, end);
     make_room(returns, end);
-    scan_some(rows, c, lambdas, i, end - i, &d, place_of(advantages, i), place_of(returns, i));
+    if (!lambdas && !rows.discount && all_kept(rows.mask, i, end))
+      scan_plain_last(rows, &c, i, end - i, &d, place_of(advantages, i), place_of(returns, i));
+    else
+      scan_some(rows, c, lambdas, i, end - i, &d, place_of(advantages, i), place_of(returns, i));
   }
   while (i > begin) {
     make_room(advantages, i);

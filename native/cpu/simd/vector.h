@@ -7,6 +7,8 @@
 //   F32  SRP_LANES floats        F64  half as many doubles       I32, U32  as F32
 //   + - * / & | ^ << >> == < ?:  are the compiler's own on these types
 //   fma max exp2 ...             below and in the level's own header
+//   prefetch_further             into the second cache alone: loops that write too, or look at what they read for a moment only, do not wait
+//                                for places in the first one
 //   kStreams                     in the level's own header: whether stores can go past the caches; where not, loops need no form for it
 //
 // SRP_FIXED_TERMS: 16 registers of 4 lanes without a fused multiply-add, for which exp2_fixed.h is the faster way.

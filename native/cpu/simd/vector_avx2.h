@@ -89,8 +89,8 @@ SRP_INLINE void stream16(void* p, F32 x) {
   _mm_stream_ps(to + 4, _mm256_extractf128_ps(x, 1));
 }
 SRP_INLINE void finish_streams() { _mm_sfence(); }
-// Into the second cache: lines on their way into the first one take the places of those that are waited for.
-SRP_INLINE void prefetch(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T1); }
+SRP_INLINE void prefetch(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0); }
+SRP_INLINE void prefetch_further(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T1); }
 
 // 2^(j/8) for j in 0..7, less j in the place where `k << 20` adds it again.
 struct Exp2Table {

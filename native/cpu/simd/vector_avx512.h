@@ -86,8 +86,8 @@ SRP_INLINE void stream16(void* p, F32 x) {
   _mm_stream_ps(to + 12, _mm512_extractf32x4_ps(x, 3));
 }
 SRP_INLINE void finish_streams() { _mm_sfence(); }
-// Into the second cache: lines on their way into the first one take the places of those that are waited for.
-SRP_INLINE void prefetch(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T1); }
+SRP_INLINE void prefetch(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0); }
+SRP_INLINE void prefetch_further(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T1); }
 
 // 2^(j/16) for j in 0..15, less j in the place where `k << 19` adds it again.
 struct Exp2Table {

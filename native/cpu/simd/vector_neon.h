@@ -39,6 +39,7 @@ SRP_INLINE void stream(void* p, F32 x) { store(static_cast<float*>(p), x); }
 SRP_INLINE void finish_streams() {}
 SRP_INLINE void stream16(void* p, F32 x) { stream(p, x); }
 SRP_INLINE void prefetch(const void* p) { __builtin_prefetch(p); }
+SRP_INLINE void prefetch_further(const void* p) { __builtin_prefetch(p, 0, 2); }
 
 }  // namespace srp::cpu::SRP_LEVEL
 

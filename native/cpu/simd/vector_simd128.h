@@ -47,6 +47,7 @@ SRP_INLINE void stream(void* p, F32 x) { store(static_cast<float*>(p), x); }
 SRP_INLINE void finish_streams() {}
 SRP_INLINE void stream16(void* p, F32 x) { stream(p, x); }
 SRP_INLINE void prefetch(const void*) {}
+SRP_INLINE void prefetch_further(const void*) {}
 
 }  // namespace srp::cpu::SRP_LEVEL
 
