@@ -48,13 +48,14 @@ int64_t take_huge_pages(unsigned char* data, size_t bytes) {
     if (madvise(reinterpret_cast<void*>(page), kHugePage, MADV_HUGEPAGE) != 0) break;
     const long before = faults();
     at[0] = 0;
+    const long touched = faults();
     at[kHugePage / 2] = 0;
-    const long taken = faults() - before;
+    const bool ordinary = faults() != touched;
     const double now = seconds();
     ++pages;
-    if (taken == 1) ++huge;
-    // Two faults: these are ordinary pages. None: the memory was in use before.
-    if (taken > 1 || now - last > kLongestPage || now - start > kStart + kEachPage * static_cast<double>(pages)) break;
+    // Of a mapping's first page a kernel may count two faults. None: the memory was in use before.
+    if (touched != before && !ordinary) ++huge;
+    if (ordinary || now - last > kLongestPage || now - start > kStart + kEachPage * static_cast<double>(pages)) break;
     last = now;
   }
   return huge * static_cast<int64_t>(kHugePage);
