@@ -12,6 +12,7 @@
 #include "logprob_capped.h"
 #include "logprob_gradient.h"
 #include "drain.h"
+#include "scan_maps.h"
 #include "scan.h"
 #include "group.h"
 #include "ratio.h"
