@@ -15,7 +15,11 @@ eachDeviceBackend((backend) => {
     () => {
       const rows = toHalfBits(rng(6).normal(N * V), "bfloat16");
       const apart = deviceEmpty("bfloat16", [N, STRIDE], { backend });
-      for (let n = 0; n < N; ++n) apart.view(n * STRIDE, n * STRIDE + V).write(rows.subarray(n * V, n * V + V));
+      for (let n = 0; n < N; ++n) {
+        const row = apart.view(n * STRIDE, n * STRIDE + V);
+        row.write(rows.subarray(n * V, n * V + V));
+        row.dispose(); // a view keeps the whole array
+      }
       const together = toDevice(rows, { backend, dtype: "bfloat16" });
       const targets = Int32Array.from({ length: N }, (_, n) => n);
       const shape = [N, V] as const;
