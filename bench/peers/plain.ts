@@ -109,14 +109,21 @@ function groupNormalize(task: PeerTask): () => Outputs {
   const [items, size, epsilon] = numbersOf(task, "items", "size", "epsilon");
   const values = task.arrays["values"] as Float32Array;
   const normalized = new Float32Array(items);
+  const groups = Math.floor(items / size);
+  const means = new Float32Array(groups);
+  const stds = new Float32Array(groups);
   return () => {
-    for (let begin = 0; begin < items; begin += size) {
+    for (let g = 0; g < groups; ++g) {
+      const begin = g * size;
       let mean = 0;
       for (let i = begin; i < begin + size; ++i) mean += values[i]!;
       mean /= size;
       let squares = 0;
       for (let i = begin; i < begin + size; ++i) squares += (values[i]! - mean) ** 2;
-      const factor = 1 / (Math.sqrt(squares / (size - 1)) + epsilon);
+      const std = Math.sqrt(squares / (size - 1));
+      means[g] = mean;
+      stds[g] = std;
+      const factor = 1 / (std + epsilon);
       for (let i = begin; i < begin + size; ++i) normalized[i] = (values[i]! - mean) * factor;
     }
     return { normalized };
@@ -155,7 +162,11 @@ function tokenLoss(task: PeerTask, withGradient: boolean): () => Outputs {
   const { current, old, mask, advantages } = task.arrays as Record<string, Float32Array>;
   const gradLogProbs = new Float32Array(withGradient ? rows * steps : 0);
   return () => {
-    let [sum, kept, clipped, ratios, k3] = [0, 0, 0, 0, 0];
+    let sum = 0;
+    let kept = 0;
+    let clipped = 0;
+    let ratios = 0;
+    let k3 = 0;
     for (let b = 0; b < rows; ++b) {
       const advantage = advantages![b]!;
       for (let i = b * steps; i < (b + 1) * steps; ++i) {
@@ -185,7 +196,11 @@ function rowLoss(task: PeerTask): () => Outputs {
   const { current, old, mask, advantages } = task.arrays as Record<string, Float32Array>;
   const gradLogProbs = new Float32Array(rows * steps);
   return () => {
-    let [total, kept, clipped, ratios, k3] = [0, 0, 0, 0, 0];
+    let total = 0;
+    let kept = 0;
+    let clipped = 0;
+    let ratios = 0;
+    let k3 = 0;
     for (let b = 0; b < rows; ++b) {
       const [begin, end, advantage] = [b * steps, (b + 1) * steps, advantages![b]!];
       let sum = 0;

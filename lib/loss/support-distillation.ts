@@ -76,7 +76,8 @@ function needTerms(op: string, options: SupportDistillationTerms): CheckedTerms 
 function evaluateRow(s: FloatArray, t: FloatArray, entropy: number, terms: CheckedTerms, slopes: Float64Array): number {
   const { beta, floor, outside } = terms;
   const times = (p: number, x: number): number => (p === 0 ? 0 : p * x);
-  let [forward, reverse] = [0, 0];
+  let forward = 0;
+  let reverse = 0;
   if (outside !== null && beta > 0) reverse -= entropy + outside;
   for (let k = 0; k < s.length; ++k) {
     const [S, T] = [Math.max(s[k]!, floor), Math.max(t[k]!, floor)];

@@ -30,10 +30,21 @@ interface Alternative {
 const SIEVE_BITS = 12;
 const LOW = (1 << SIEVE_BITS) - 1;
 
+const NONE: readonly Alternative[] = [];
+
+function isAt(ids: Int32Array, row: Int32Array, position: number): boolean {
+  if (position + ids.length > row.length) return false;
+  let same = 1;
+  while (same < ids.length && row[position + same] === ids[same]) ++same;
+  return same === ids.length;
+}
+
 class Delimiter {
   /** In the order in which they are tried: the longest first, then as listed. */
   private readonly byFirst = new Map<number, Alternative[]>();
   private readonly sieve = new Uint8Array(1 << SIEVE_BITS);
+  /** What all alternatives begin with, where it is one id. */
+  private readonly only: number | undefined;
 
   constructor(ids: Int32Array, offsets: Int32Array, count: number) {
     for (let index = 0; index < count; ++index) {
@@ -44,23 +55,30 @@ class Delimiter {
       else this.byFirst.set(first, [alternative]);
       this.sieve[first & LOW] = 1;
     }
+    if (this.byFirst.size === 1) [this.only] = this.byFirst.keys();
     for (const alternatives of this.byFirst.values()) alternatives.sort((a, b) => b.ids.length - a.ids.length);
   }
 
   matchAt(row: Int32Array, position: number): Alternative | undefined {
-    return this.byFirst.get(row[position]!)?.find(({ ids }) => {
-      if (position + ids.length > row.length) return false;
-      let same = 1;
-      while (same < ids.length && row[position + same] === ids[same]) ++same;
-      return same === ids.length;
-    });
+    for (const alternative of this.byFirst.get(row[position]!) ?? NONE)
+      if (isAt(alternative.ids, row, position)) return alternative;
+    return undefined;
   }
 
   /** First position from `begin` on, and before `end`, where an alternative matches; `end` if there is none. */
   next(row: Int32Array, begin: number, end: number): number {
-    const { sieve } = this;
-    for (let i = begin; i < end; ++i) if (sieve[row[i]! & LOW] !== 0 && this.matchAt(row, i)) return i;
+    for (let i = this.candidate(row, begin, end); i < end; i = this.candidate(row, i + 1, end))
+      if (this.matchAt(row, i)) return i;
     return end;
+  }
+
+  /** First position where one may begin: a loop without a call in it. */
+  private candidate(row: Int32Array, begin: number, end: number): number {
+    const { sieve, only } = this;
+    let i = begin;
+    if (only === undefined) while (i < end && sieve[row[i]! & LOW] === 0) ++i;
+    else while (i < end && row[i] !== only) ++i;
+    return i;
   }
 }
 

@@ -5,9 +5,10 @@
 // Within 4 ulp of float64 where the result is normal, and Math.exp's for x above 0.
 
 /** ln 2 / 64 in two parts: the first has so few bits that its product with k is exact. */
-const STEP_HIGH = 6.9314718036912381649e-1 / 64;
-const STEP_LOW = 1.90821492927058770002e-10 / 64;
-const STEPS = 64 / Math.LN2;
+export const STEP_HIGH = 6.9314718036912381649e-1 / 64;
+export const STEP_LOW = 1.90821492927058770002e-10 / 64;
+/** Steps of a logarithm of 1. */
+export const STEPS = 64 / Math.LN2;
 
 const FRACTIONS = Float64Array.from({ length: 64 }, (_, i) => 2 ** (-i / 64));
 const POWERS = Float64Array.from({ length: 1077 }, (_, i) => 2 ** -i);

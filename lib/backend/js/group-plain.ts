@@ -12,25 +12,59 @@ export const isPlain = (a: GroupNormalizeArgs): boolean =>
 export function normalizePlain(a: GroupNormalizeArgs, g: number): number {
   const { values, offsets, normalized, means, stds, counts, gain, ddof, epsilon, varianceFloor, G } = a;
   const least = Math.max(ddof, 1);
+  let n = 0;
+  let ofMean = 0;
+  let ofVariance = 0;
   for (; g < G; ++g) {
     const begin = offsets[g]!;
     const end = offsets[g + 1]!;
-    const n = end - begin;
-    let [sum, left, squares] = [0, 0, 0];
-    for (let k = begin; k < end; ++k) sum += values[k]!;
-    const mean = sum / n;
-    for (let k = begin; k < end; ++k) {
+    if (end - begin !== n) {
+      n = end - begin;
+      ofMean = 1 / n;
+      ofVariance = 1 / (n - ddof);
+    }
+    // Items two at a time: a sum waits for its last addition.
+    const pairs = end - (n & 1);
+    let sum = 0;
+    let second = 0;
+    for (let k = begin; k < pairs; k += 2) {
+      sum += values[k]!;
+      second += values[k + 1]!;
+    }
+    if (pairs < end) sum += values[pairs]!;
+    const mean = (sum + second) * ofMean;
+    let left = 0;
+    let secondLeft = 0;
+    let squares = 0;
+    let secondSquares = 0;
+    for (let k = begin; k < pairs; k += 2) {
       const d = values[k]! - mean;
+      const e = values[k + 1]! - mean;
+      left += d;
+      secondLeft += e;
+      squares += d * d;
+      secondSquares += e * e;
+    }
+    if (pairs < end) {
+      const d = values[pairs]! - mean;
       left += d;
       squares += d * d;
     }
+    left += secondLeft;
+    squares += secondSquares;
     // Equal numbers deviate from their mean by its rounding alone.
     const rounding = n * 2 ** -51 * mean;
     if (!(n > least && squares > n * rounding * rounding && squares < Infinity)) break;
-    const residue = left / n;
-    const std = Math.sqrt(Math.max((squares - n * residue * residue) / (n - ddof), varianceFloor));
-    const divisor = std + epsilon;
-    if (normalized) for (let k = begin; k < end; ++k) normalized[k] = gain * ((values[k]! - mean - residue) / divisor);
+    const residue = left * ofMean;
+    const std = Math.sqrt(Math.max((squares - n * residue * residue) * ofVariance, varianceFloor));
+    if (normalized) {
+      const factor = gain / (std + epsilon);
+      for (let k = begin; k < pairs; k += 2) {
+        normalized[k] = (values[k]! - mean - residue) * factor;
+        normalized[k + 1] = (values[k + 1]! - mean - residue) * factor;
+      }
+      if (pairs < end) normalized[pairs] = (values[pairs]! - mean - residue) * factor;
+    }
     if (means) means[g] = mean + residue;
     if (stds) stds[g] = std;
     if (counts) counts[g] = n;

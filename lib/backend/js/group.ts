@@ -69,7 +69,9 @@ class GroupStatistics {
     const { values, members, weights } = a;
     let present = 0;
     let numbers = 0;
+    // Of every other item each, as in group-plain.ts, so that the bits do not tell where a group lies.
     let sum = 0;
+    let second = 0;
     let weight = 0;
     let first = NaN;
     let equal = true;
@@ -85,7 +87,8 @@ class GroupStatistics {
       ++present;
       if (numbers++ === 0) first = x;
       equal &&= x === first;
-      sum += w * x;
+      if (((k - begin) & 1) === 0) sum += w * x;
+      else second += w * x;
       weight += w;
     }
     this.count = a.nanPolicy === ABSTAIN ? present : end - begin;
@@ -103,24 +106,34 @@ class GroupStatistics {
       this.divisor = a.scale === BY_STD ? 1 + a.epsilon : 1;
       this.set(standard ? 0 : first, standard ? 1 : 0, copied ? "copy" : zero ? "zero" : "divide");
     } else if (equal && Number.isFinite(first)) this.finish(a, first, 0, true);
-    else this.deviate(a, begin, end, sum / weight);
+    else this.deviate(a, begin, end, (sum + second) * (1 / weight));
   }
 
   /** Squared deviations; the same pass finds what the rounding of the mean left behind. */
   private deviate(a: GroupNormalizeArgs, begin: number, end: number, rounded: number): void {
     const { values, members, weights } = a;
     let left = 0;
+    let secondLeft = 0;
     let squares = 0;
+    let secondSquares = 0;
     for (let k = begin; k < end; ++k) {
       const i = members === null ? k : members[k]!;
       const x = values[i]!;
       const w = weights === null ? 1 : weights[i]!;
       if (w === 0 || Number.isNaN(x)) continue;
-      left += w * (x - rounded);
-      squares += w * ((x - rounded) * (x - rounded));
+      const d = x - rounded;
+      if (((k - begin) & 1) === 0) {
+        left += w * d;
+        squares += w * (d * d);
+      } else {
+        secondLeft += w * d;
+        secondSquares += w * (d * d);
+      }
     }
+    left += secondLeft;
+    squares += secondSquares;
     // An infinite item has an infinite mean, and the deviations say nothing about its rounding.
-    const residue = Number.isFinite(left) ? left / this.weight : 0;
+    const residue = Number.isFinite(left) ? left * (1 / this.weight) : 0;
     this.rounded = rounded;
     this.residue = residue;
     this.finish(a, rounded + residue, squares - this.weight * residue * residue, false);
@@ -130,7 +143,7 @@ class GroupStatistics {
   private finish(a: GroupNormalizeArgs, mean: number, squares: number, constant: boolean): void {
     const { weight } = this;
     // Equal numbers have no variance, however few they are.
-    const variance = constant ? 0 : squares / (weight > a.ddof ? weight - a.ddof : NaN);
+    const variance = constant ? 0 : squares * (1 / (weight > a.ddof ? weight - a.ddof : NaN));
     const std = Math.sqrt(Math.max(variance, a.varianceFloor));
     this.squares = constant ? 0 : squares;
     if (a.scale === BY_STD) this.divisor = std + a.epsilon;
@@ -145,7 +158,9 @@ class GroupStatistics {
 
   /** The largest number, and its lead over the next; equal largest ones have none. */
   private findWinner(a: GroupNormalizeArgs, begin: number, end: number): void {
-    let [best, second, winners] = [-Infinity, -Infinity, 0];
+    let best = -Infinity;
+    let second = -Infinity;
+    let winners = 0;
     for (let k = begin; k < end; ++k) {
       const i = itemOf(a, k);
       const x = a.values[i]!;
@@ -199,11 +214,12 @@ class GroupStatistics {
     if (this.transform !== "centre" || a.center === LEAVE_ONE_OUT || a.scale === BY_OTHERS || a.normalized === null)
       return false;
     const { values, members, gain, normalized } = a;
-    const { rounded, residue, divisor } = this;
+    const { rounded, residue } = this;
+    const factor = gain / this.divisor;
     for (let k = begin; k < end; ++k) {
       const i = members === null ? k : members[k]!;
       const x = values[i]!;
-      normalized[i] = gain * (Number.isNaN(x) ? missing : (x - rounded - residue) / divisor);
+      normalized[i] = Number.isNaN(x) ? gain * missing : (x - rounded - residue) * factor;
     }
     return true;
   }

@@ -24,7 +24,8 @@ export function logprobKeptForward(a: LogprobKeptForwardArgs): void {
   const map = new LogitMap(a);
   const read = readerOf(a);
   for (let n = 0; n < a.N; ++n) {
-    let [row, logProb] = [IGNORED, 0];
+    let row = IGNORED;
+    let logProb = 0;
     if (a.mask?.[n] !== 0) {
       let sums = withoutSums(-Infinity);
       eachKept(a, n, (id) => {

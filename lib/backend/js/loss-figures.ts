@@ -1,5 +1,6 @@
 // The figures of a row of losses: what its kept tokens add up to (contract: srp_loss_figure in native/include/surprisal/loss.h).
-import { LOSS_FIGURES, type LossFigure, type LossTokenArgs } from "../contract/loss";
+import { eachLossFigure, LOSS_FIGURES, LOSS_SUMS, type LossFigure, type LossTokenArgs } from "../contract/loss";
+import { expLessOne } from "./exp-less-one";
 import { clamp, scaled } from "./loss-forms";
 
 export type Figures = Record<LossFigure, number>;
@@ -59,7 +60,7 @@ export function addLogRatio(figures: Figures, x: number, logClamp: number): void
   figures.clampedLogRatio += clamp(x, -logClamp, logClamp);
   figures.absoluteLogRatio += Math.abs(x);
   figures.squaredLogRatio += x * x;
-  figures.ratioK3 += x === Infinity ? Infinity : Math.expm1(x) - x;
+  figures.ratioK3 += x === Infinity ? Infinity : expLessOne(x) - x;
 }
 
 export function addBand(figures: Figures, value: number, low: number, high: number, A: number): void {
@@ -74,4 +75,56 @@ export function addBand(figures: Figures, value: number, low: number, high: numb
 /** +0, never −0. */
 export function put(out: { [index: number]: number } | null, i: number, x: number): void {
   if (out) out[i] = x + 0;
+}
+
+/** The figures of a row of a bare call, or of one that is its KL term alone. */
+export function storeSums(
+  a: LossTokenArgs,
+  b: number,
+  loss: number,
+  kept: number,
+  clipped: number,
+  limited: number,
+  rowRatio: number,
+  ratio: number,
+  kl = 0,
+): void {
+  if (!a.figures) return;
+  const at = b * a.figureCount;
+  const { weight, klScale } = rowScale(a, b);
+  a.figures[at] = scaled(weight, loss) + scaled(klScale, kl) + 0;
+  a.figures[at + 1] = loss;
+  a.figures[at + 2] = kl + 0;
+  a.figures[at + 3] = kept;
+  a.figures[at + 4] = kept;
+  a.figures[at + 5] = clipped;
+  a.figures[at + 6] = limited;
+  a.figures[at + 7] = rowRatio;
+  a.figures[at + 8] = ratio;
+}
+
+/** Where each figure lies in its row. */
+export const PLACE = eachLossFigure((place) => place);
+
+/** Makes place for the figures behind the sums of row b; null where nobody asks for them. */
+export function figuresBehind(a: LossTokenArgs, b: number): Float64Array | null {
+  if (!a.figures || a.figureCount === LOSS_SUMS) return null;
+  const row = a.figures.subarray(b * a.figureCount, (b + 1) * a.figureCount);
+  return row.fill(0);
+}
+
+export function storeToken(
+  a: LossTokenArgs,
+  i: number,
+  loss: number,
+  ratio: number,
+  kl: number,
+  clipped: number,
+  grad: number,
+): void {
+  if (a.losses) a.losses[i] = loss + 0;
+  if (a.ratios) a.ratios[i] = ratio;
+  if (a.klValues) a.klValues[i] = kl + 0;
+  if (a.clipped) a.clipped[i] = clipped;
+  if (a.gradLogProbs) a.gradLogProbs[i] = grad + 0;
 }

@@ -1,6 +1,7 @@
 // Loss forms in float64: what a token's or a row's loss is, its derivative, and what is reported. The same mathematics as
 // native/shared/loss_forms.h, which says what each field means; written for one number at a time.
 import { KL_KIND, LOSS_FORM, LOSS_FORMS, type LossForm, type LossParameters } from "../contract/loss";
+import { expLessOne, ratioOf } from "./exp-less-one";
 
 export interface LossTerm {
   readonly loss: number;
@@ -30,7 +31,7 @@ export function clampLogRatio(x: number, p: LossParameters): number {
 /** max(−A·r, −A·clip(r)); for A < 0 at most −A·dualClip. Ties go to the unclipped branch. */
 export function clipTerm(logRatio: number, advantage: number, p: LossParameters): LossTerm {
   const clamped = clampLogRatio(logRatio, p);
-  const ratio = Math.exp(clamped);
+  const ratio = ratioOf(clamped);
   const clippedRatio = clamp(ratio, 1 - p.clipLow, 1 + p.clipHigh);
   const free = -scaled(advantage, Math.min(ratio, p.ratioCap));
   const banded = -scaled(advantage, clippedRatio);
@@ -76,10 +77,10 @@ function sigmoid(z: number): number {
 const TOKEN_TERMS: Readonly<Record<LossForm, TokenForm>> = {
   clip: (t, A, p) => clipTerm(t.x, A, p),
 
-  linear: (t, A) => term(-scaled(A, t.logProb), -A, Math.exp(t.x)),
+  linear: (t, A) => term(-scaled(A, t.logProb), -A, ratioOf(t.x)),
 
   weighted: (t, A, p) => {
-    const ratio = Math.exp(clampLogRatio(t.x, p));
+    const ratio = ratioOf(clampLogRatio(t.x, p));
     const weight = clamp(Math.min(ratio, p.ratioCap), 1 - p.clipLow, 1 + p.clipHigh);
     const weighted = scaled(A, weight);
     return term(-scaled(weighted, t.logProb), -weighted, ratio, weight < ratio || weight > ratio);
@@ -87,7 +88,7 @@ const TOKEN_TERMS: Readonly<Record<LossForm, TokenForm>> = {
 
   sigmoid: (t, A, p) => {
     const x = clampLogRatio(t.x, p);
-    const ratio = Math.exp(x);
+    const ratio = ratioOf(x);
     const temperature = A > 0 ? p.temperaturePositive : p.temperatureNegative;
     const z = temperature * (ratio - 1);
     // σ(z)·σ(−z) is σ'(z) without the cancellation of 1 − σ.
@@ -97,7 +98,7 @@ const TOKEN_TERMS: Readonly<Record<LossForm, TokenForm>> = {
 
   marked: (t, A, p) => {
     const x = clampLogRatio(t.x, p);
-    const ratio = Math.exp(x);
+    const ratio = ratioOf(x);
     const loss = -scaled(A, ratio);
     const moves = x === t.x;
     if (!t.marked) return term(loss, moves ? loss : 0, ratio);
@@ -112,7 +113,7 @@ const TOKEN_TERMS: Readonly<Record<LossForm, TokenForm>> = {
     const bound = A > 0 ? Math.log1p(p.clipHigh) : Math.log1p(-Math.min(p.clipLow, 1));
     const beyond = A > 0 ? t.x > bound : t.x < bound;
     const value = Number.isNaN(t.x) ? NaN : beyond ? t.oldLogProb + bound : t.logProb;
-    return term(-scaled(A, value), beyond ? 0 : -A, Math.exp(t.x), beyond);
+    return term(-scaled(A, value), beyond ? 0 : -A, ratioOf(t.x), beyond);
   },
 
   squared: (t, target, p) => {
@@ -121,7 +122,7 @@ const TOKEN_TERMS: Readonly<Record<LossForm, TokenForm>> = {
     const banded = (held - target) ** 2;
     const clipped = banded > free;
     const loss = Number.isNaN(t.x) ? NaN : Math.max(free, banded) / 2;
-    return term(loss, clipped ? 0 : t.logProb - target, Math.exp(t.x), clipped);
+    return term(loss, clipped ? 0 : t.logProb - target, ratioOf(t.x), clipped);
   },
 };
 
@@ -146,7 +147,7 @@ export function klEstimate(form: number, d: number): KlTerm {
     case KL_KIND.k2:
       return { value: (d * d) / 2, slope: d };
     default: {
-      const e = Math.expm1(-d); // exp(−d) − 1 alone would cancel for the small d that are the rule
+      const e = expLessOne(-d); // exp(−d) − 1 alone would cancel for the small d that are the rule
       return { value: e + d, slope: -e };
     }
   }

@@ -2,8 +2,7 @@
 // the current policy, so that a kept token's loss and log ratio are 0 and its ratio 1, which is in every band. Loops over numbers.
 import { rowBegin, rowEnd } from "../../core/row-layout";
 import { LOSS_FORM, type LossTokenArgs } from "../contract/loss";
-import { figuresBehind, storeSums, storeToken } from "./loss-bare";
-import { rowScale } from "./loss-figures";
+import { figuresBehind, rowScale, storeSums, storeToken } from "./loss-figures";
 import { scaled } from "./loss-forms";
 import { klOf } from "./loss-tokens";
 
@@ -19,7 +18,8 @@ export const isKlAlone = (a: LossTokenArgs): boolean =>
 /** Row b of such a call. False where its sum is not finite, as where a number is NaN: a row of the general way, to be done again. */
 export function klRow(a: LossTokenArgs, b: number): boolean {
   const { weight, klScale } = rowScale(a, b);
-  let [sum, kept] = [0, 0];
+  let sum = 0;
+  let kept = 0;
   for (let i = rowBegin(a, b); i < rowEnd(a, b); ++i) {
     if (a.mask && a.mask[i] === 0) {
       storeToken(a, i, 0, 0, 0, 0, 0);

@@ -1,6 +1,7 @@
 // The forms of rows (srp_row_form): from the kept tokens of a row to what each of them, or the row, costs.
 import type { LossParameters, LossTokenArgs, RowForm } from "../contract/loss";
 import { RATIO_REDUCTIONS } from "../contract/ratio";
+import { ratioOf } from "./exp-less-one";
 import { clamp, clampLogRatio, clipTerm, gammaWeight, scaled } from "./loss-forms";
 import { heldTo, ownRatio, parametersAt, type Ratio, sumOf, type Token } from "./loss-tokens";
 
@@ -49,7 +50,7 @@ function clippedRow(kind: "each" | "once" | "local"): RowFormula {
   return (a, b, tokens, p) => {
     const { s, divisor } = rowLogRatio(a, b, tokens);
     const clamped = clampLogRatio(s, p);
-    const ratio = Math.exp(clamped);
+    const ratio = ratioOf(clamped);
     const moves = clamped === s ? 1 : 0;
     const terms = tokens.map((t) => {
       const { loss, slope, clipped, limited } = clipTerm(s, t.A, t.p);
@@ -130,7 +131,7 @@ export const ROW_LOSSES: Readonly<Record<RowForm, RowFormula>> = {
       tokens: tokens.map((t) => {
         const gain = scaled(t.A, weightFor(t.A));
         const loss = t.term ? -scaled(gain, t.logProb) : 0;
-        const band = Math.min(Math.exp(t.x), p.ratioCap);
+        const band = Math.min(ratioOf(t.x), p.ratioCap);
         return { loss, slope: Number.isNaN(loss) ? NaN : t.term ? -gain : 0, clipped: false, limited: false, band };
       }),
       once: null,
@@ -145,7 +146,7 @@ export const ROW_LOSSES: Readonly<Record<RowForm, RowFormula>> = {
     const factor = a.factors ? a.factors[b]! : 1;
     const distance = p.coefficient * s - a.advantages[b]!;
     const clamped = clampLogRatio(s, p);
-    const ratio = Math.exp(clamped);
+    const ratio = ratioOf(clamped);
     const band = Math.min(ratio, p.ratioCap);
     return {
       tokens: tokens.map(() => ({ loss: 0, slope: 0, clipped: false, limited: false, band })),

@@ -1,6 +1,7 @@
 // A kept token of a loss: what is read of it, its ratio and its KL term.
 import { rowBegin, rowEnd } from "../../core/row-layout";
 import type { LossParameters, LossTokenArgs } from "../contract/loss";
+import { ratioOf } from "./exp-less-one";
 import { clamp, clampLogRatio, klEstimate, type KlTerm, type LossPoint, scaled } from "./loss-forms";
 
 /** A kept token. */
@@ -72,7 +73,7 @@ export function sumOf<T>(items: readonly T[], value: (item: T) => number): numbe
 /** The ratio of a token that only its own log-prob moves. */
 export function ownRatio(x: number, p: LossParameters): Ratio {
   const clamped = clampLogRatio(x, p);
-  return { value: Math.exp(clamped), own: clamped === x ? 1 : 0, shared: 0 };
+  return { value: ratioOf(clamped), own: clamped === x ? 1 : 0, shared: 0 };
 }
 
 /** KL of one token before any ratio. The clamps belong to the estimator of the value. */

@@ -2,8 +2,17 @@
 // when it stores. A row is a list of its kept tokens, and a form of rows a function from such a list to its terms.
 import { rowBegin, rowEnd } from "../../core/row-layout";
 import { type LossOps, type LossTokenArgs, ROW_FORM, ROW_FORMS } from "../contract/loss";
-import { addBand, addLogRatio, type Figures, newFigures, put, rowScale, storeFigures } from "./loss-figures";
-import { clipRows, clipTokens, clipUnits, isBare, isBareClip, isBareRowClip, ratioSum, storeToken } from "./loss-bare";
+import {
+  addBand,
+  addLogRatio,
+  type Figures,
+  newFigures,
+  put,
+  rowScale,
+  storeFigures,
+  storeToken,
+} from "./loss-figures";
+import { clipRows, clipTokens, clipUnits, isBare, isBareClip, isBareRowClip, timesKept } from "./loss-bare";
 import { scaled, tokenForm } from "./loss-forms";
 import { isKlAlone, klRow } from "./loss-kl";
 import { lossLogits } from "./loss-logits";
@@ -68,7 +77,7 @@ function storeRow(a: LossTokenArgs, b: number, tokens: readonly Token[], row: Ro
     figures.limited = row.limited ? Math.max(figures.kept, 1) : 0;
     put(a.clipped, b, row.clipped ? 1 : 0);
   }
-  figures.ratio = ratioSum(figures.kept, row.ratio);
+  figures.ratio = timesKept(figures.kept, row.ratio);
   storeFigures(a, b, figures, scale);
 }
 

@@ -3,6 +3,7 @@
 import type { FloatArray } from "../../core/dtype";
 import { rowBegin, rowEnd } from "../../core/row-layout";
 import { RATIO_LEVELS, RATIO_REDUCTIONS, type RatioLogArgs, type RatioOps } from "../contract/ratio";
+import { ratioOf } from "./exp-less-one";
 
 const TOKEN = RATIO_LEVELS.indexOf("token");
 const SEQUENCE = RATIO_LEVELS.indexOf("sequence");
@@ -49,7 +50,7 @@ function logTokens({
     const kept = mask === null || mask[i] !== 0;
     const x = kept ? current[i]! - old[i]! : 0;
     if (logRatio) logRatio[i] = x;
-    if (ratio) ratio[i] = kept ? Math.exp(x) : 0;
+    if (ratio) ratio[i] = kept ? ratioOf(x) : 0;
   }
 }
 
@@ -62,7 +63,7 @@ function ratioLog(a: RatioLogArgs): void {
   for (let u = 0; u < units; ++u) {
     const x = unitLogRatio(a, unitRows(a, u));
     put(a.logRatios, u, x);
-    put(a.ratios, u, Math.exp(x));
+    put(a.ratios, u, ratioOf(x));
   }
 }
 

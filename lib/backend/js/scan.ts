@@ -36,23 +36,30 @@ function lambdaAt({ lambda, lambdas, lambdasPerToken }: WithLambdas, b: number, 
 
 /** What most calls are: masked tokens are no steps, the discount is one number, both results are asked for. */
 function gaeOfKept(a: ScanGaeArgs, advantages: FloatArray, returns: FloatArray): void {
-  const { mask, rewards: reward, values, gamma } = a;
+  const { mask, rewards, values, gamma } = a;
   for (let b = 0; b < a.B; ++b) {
     const decay = gamma * (a.lambdas ? a.lambdas[b]! : a.lambda);
     let nextValue = a.bootstrap ? a.bootstrap[b]! : 0;
     let advantage = 0;
     const begin = rowBegin(a, b);
-    for (let i = rowEnd(a, b) - 1; i >= begin; --i) {
-      if (mask !== null && mask[i] === 0) {
+    for (let end = rowEnd(a, b); end > begin;) {
+      // A run of kept tokens at a time, and the masked ones behind it.
+      let last = end;
+      while (mask !== null && last > begin && mask[last - 1] === 0) --last;
+      for (let i = last; i < end; ++i) {
         advantages[i] = 0;
         returns[i] = 0;
-        continue;
       }
-      const value = values[i]!;
-      advantage = reward[i]! + gamma * nextValue - value + decay * advantage;
-      nextValue = value;
-      advantages[i] = advantage;
-      returns[i] = advantage + value;
+      let first = mask === null ? begin : last;
+      while (first > begin && mask![first - 1] !== 0) --first;
+      for (let i = last - 1; i >= first; --i) {
+        const value = values[i]!;
+        advantage = rewards[i]! + gamma * nextValue - value + decay * advantage;
+        nextValue = value;
+        advantages[i] = advantage;
+        returns[i] = advantage + value;
+      }
+      end = first;
     }
   }
 }

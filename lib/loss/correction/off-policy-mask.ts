@@ -117,7 +117,8 @@ export function offPolicyMask(
   const final = (x: number): number => (measure === "ratio" ? Math.exp(x) : x);
   const mask = new Uint8Array(n);
   const values = new Float64Array(byRow ? rows.B : n);
-  let [kept, dropped] = [0, 0];
+  let kept = 0;
+  let dropped = 0;
   for (let b = 0; b < rows.B; ++b) {
     const live: number[] = [];
     for (let i = rowBegin(rows, b); i < rowEnd(rows, b); ++i) if (given?.[i] !== 0) live.push(i);

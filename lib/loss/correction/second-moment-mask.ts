@@ -37,7 +37,9 @@ export function secondMomentMask(
   const order = (i: number): number => (Number.isNaN(square[i]) ? Infinity : square[i]!);
   near.sort((i, j) => order(i) - order(j) || i - j || 0);
   const kept = new Uint8Array(n);
-  let [sum, count, total] = [0, 1, 0];
+  let sum = 0;
+  let count = 1;
+  let total = 0;
   // Means of the sorted squares never go down, but a NaN or an infinity ends them.
   for (const i of near) {
     sum += square[i]!;

@@ -42,7 +42,9 @@ const CISPO: TokenMap<CispoLossOptions> = {
       const per = (bound: FloatArray): boolean => bound.length === rows.n && boundsPer !== "row";
       const at = (bound: number | FloatArray, b: number, i: number): number =>
         typeof bound === "number" ? bound : bound[per(bound) ? i : b]!;
-      let [clamped, largest, smallest] = [0, -Infinity, Infinity];
+      let clamped = 0;
+      let largest = -Infinity;
+      let smallest = Infinity;
       eachKept({ rows, mask }, (i, b) => {
         clamped += Math.min(Math.max(ratios[i]!, 1 - at(clipLow, b, i)), 1 + at(clipHigh, b, i));
         largest = Math.max(largest, ratios[i]!);

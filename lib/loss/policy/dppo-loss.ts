@@ -73,7 +73,8 @@ export function dppoLoss(batch: PolicyBatch, options: DppoLossOptions): DppoLoss
   const result = policyResult(evaluation, resolved, METRICS);
   const { ratios } = result;
   const kept = evaluation.figures.kept;
-  let [outside, capped] = [0, 0];
+  let outside = 0;
+  let capped = 0;
   for (let i = 0; i < rows.n; ++i)
     if (!mask || mask[i] !== 0) {
       if (inside[i] === 0) ++outside;

@@ -52,7 +52,8 @@ export function withImportanceKl(
   const base = ratioTo === "sampler" ? samplerLogProbs : null;
   const { values, gradLogProbs } = timesImportance(plain, logProbs, referenceLogProbs, base, clamps, mask);
   const gradient = evaluation.gradLogProbs.slice();
-  let [klLoss, total] = [0, 0];
+  let klLoss = 0;
+  let total = 0;
   for (let b = 0; b < rows.B; ++b) {
     const weight = coefficient * evaluation.klRowWeights[b]!;
     if (weight === 0) continue;

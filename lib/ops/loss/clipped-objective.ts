@@ -165,7 +165,11 @@ const { total: TOTAL, kept: KEPT, clipped: CLIPPED, limited: LIMITED, rowRatio: 
 
 /** Figures of the batch from those of its rows, in row order: `all` those of all workers, `own` those here. */
 function summarize(all: Float64Array, own: Float64Array, ofTokens: boolean): ClippedFigures {
-  let [objective, ratios, terms, clipped, limited] = [0, 0, 0, 0, 0];
+  let objective = 0;
+  let ratios = 0;
+  let terms = 0;
+  let clipped = 0;
+  let limited = 0;
   let maxRatio = -Infinity;
   for (let at = 0; at < all.length; at += LOSS_SUMS) {
     objective += all[at + TOTAL]!;
