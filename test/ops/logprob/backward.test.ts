@@ -1,4 +1,4 @@
-import { backendInfo, logprob, logprobBackward } from "../../../lib";
+import { backendInfo, fromHalfBits, logprob, logprobBackward } from "../../../lib";
 import { toHalfBits } from "../../../lib/core/half";
 import { rowOracle, zOf } from "../../oracle/logprob";
 import { eachBackend } from "../../support/each-backend";
@@ -57,6 +57,29 @@ function expectGradient(
 }
 
 eachBackend((backend) => {
+  test("a gradient of bfloat16 is rounded down to 2^-126, and below it at most what it is", () => {
+    const V = 96;
+    // Probabilities from 2^-84 to 2^-132.
+    const logits = toHalfBits(
+      Float32Array.from({ length: V }, (_, j) => (j === 0 ? 0 : -(84 + j / 2) * Math.LN2)),
+      "bfloat16",
+    );
+    const options = { shape: [1, V] as const, dtype: "bfloat16", backend } as const;
+    const targets = Int32Array.of(0);
+    const state = logprob(logits, targets, options);
+    const got = fromHalfBits(
+      logprobBackward(logits, targets, state, { ...options, gradLogProbs: Float32Array.of(1) }) as Uint16Array,
+      "bfloat16",
+    );
+    const want = rowOracle(Float64Array.from(fromHalfBits(logits, "bfloat16")), {}).gradient([[0, 1]], 0);
+    for (let j = 1; j < V; ++j) {
+      const relative = got[j]! / want[j]!;
+      if (want[j]! <= -(2 ** -126)) expect(relative).toBeGreaterThan(1 - 2 ** -7);
+      expect(relative).toBeGreaterThanOrEqual(0);
+      expect(relative).toBeLessThan(1 + (want[j]! <= -(2 ** -126) ? 2 ** -7 : 2 ** -3));
+    }
+  });
+
   describe.each(LOGIT_DTYPES)("%s logits", (dtype) => {
     test.each(MAPS)("every kind of row has the gradient of the definition with %j", (map) => {
       for (const V of SMALL_VOCABS) {
