@@ -31,6 +31,18 @@ SRP_INLINE void kept_tokens(const uint8_t* mask, bool* all, bool* none) {
   *none = any == 0;
 }
 
+// How many of kHalf tokens are kept, where none behind a masked one is; else -1.
+SRP_INLINE int64_t kept_first(const uint8_t* mask) {
+  using Word = std::conditional_t<(kHalf > 4), uint64_t, std::conditional_t<(kHalf > 2), uint32_t, uint16_t>>;
+  constexpr Word kOnes = static_cast<Word>(0x0101010101010101u), kTops = static_cast<Word>(kOnes << 7);
+  Word word;
+  memcpy(&word, mask, sizeof word);
+  const Word zeros = static_cast<Word>(static_cast<Word>(word - kOnes) & ~word & kTops);  // its lowest one is exact
+  if (zeros == 0) return kHalf;
+  const int64_t count = __builtin_ctzll(zeros) / 8;
+  return word >> (8 * count) == 0 ? count : -1;
+}
+
 SRP_INLINE bool all_ones(const uint8_t* mask) {
   uint8_t ones[kLanes];
   memset(ones, 1, sizeof ones);
@@ -148,33 +160,50 @@ SRP_INLINE void scan_plain_some(const ScanRows<F>& row, const ScanConstants& c, 
   if (returns) store_some(returns, of_returns, count);
 }
 
-SRP_INLINE bool all_kept(const uint8_t* mask, int64_t begin, int64_t end) {
-  for (int64_t i = begin; mask && i < end; ++i)
-    if (mask[i] == 0) return false;
-  return true;
+// How many of the tokens [begin, end) are kept, where none behind a masked one is; else -1.
+SRP_INLINE int64_t kept_first(const uint8_t* mask, int64_t begin, int64_t end) {
+  int64_t i = mask ? begin : end;
+  while (i < end && mask[i]) ++i;
+  const int64_t count = i - begin;
+  while (i < end && !mask[i]) ++i;
+  return i == end ? count : -1;
 }
 
 // Fewer than kLanes tokens from i on, all of them kept and with the discount gamma.
 template <class F>
 SRP_INLINE void scan_plain_last(const ScanRows<F>& row, ScanConstants* c, int64_t i, int64_t count, F64* d,
                                 F* advantages, F* returns) {
-  if (c->last != count) {
-    c->last = count;
-    c->last_a[0] = composed_some(*c, count);
-    c->last_a[1] = composed_some(*c, count - kHalf);
-  }
   const auto from = [](F* out) { return out ? out + kHalf : nullptr; };
-  if (count > kHalf)
-    scan_plain_some(row, *c, c->last_a[1], i + kHalf, count - kHalf, d, from(advantages), from(returns));
-  scan_plain_some(row, *c, c->last_a[0], i, count, d, advantages, returns);
+  if (count > kHalf) {
+    const int64_t rest = count - kHalf;
+    scan_plain_some(row, *c, composed_some(c, rest), i + kHalf, rest, d, from(advantages), from(returns));
+  }
+  const int64_t first = count > kHalf ? kHalf : count;
+  scan_plain_some(row, *c, composed_some(c, first), i, first, d, advantages, returns);
+}
+
+// kHalf tokens from i on, of which the first `count` are kept and have the discount gamma, and the others are skipped.
+template <class F>
+SRP_INLINE void scan_first_lanes(const ScanRows<F>& row, ScanConstants* c, int64_t i, int64_t count, F64* d,
+                                 F64* advantages, F64* returns) {
+  if (count == 0) return;
+  const F64 a = composed_some(c, count), r = load_some(row.reward + i, count);
+  if (row.value)
+    scan_plain<true>(r, load_some(row.value + i, count), *c, a, d, advantages, returns);
+  else
+    scan_plain<false>(r, F64{}, *c, a, d, advantages, returns);
+  const I64 kept = load_mask(row.mask + i);
+  *advantages = kept ? *advantages : F64{};
+  *returns = kept ? *returns : F64{};
 }
 
 // kLanes tokens from i on, whose results go to `advantages` and `returns`, each of which may be NULL.
 template <bool kSome, class F>
-SRP_INLINE void scan_register(const ScanRows<F>& row, const ScanConstants& c, const TokenLambdas<F>* lambdas, int64_t i,
+SRP_INLINE void scan_register(const ScanRows<F>& row, ScanConstants& c, const TokenLambdas<F>* lambdas, int64_t i,
                               const uint8_t* inside, F64* d, F* advantages, F* returns) {
   F64 a[2] = {}, r[2] = {};
   bool all = true, none = false;
+  const bool first_alone = !kSome && row.mask && row.mask_mode == SRP_MASK_SKIP && !row.discount && !lambdas;
   const bool upper = !kSome || inside[kHalf] != 0;
   if (row.mask) kept_tokens(row.mask + i, &all, &none);
   if (!kSome && none && row.mask_mode != SRP_MASK_STEPS) {
@@ -182,6 +211,14 @@ SRP_INLINE void scan_register(const ScanRows<F>& row, const ScanConstants& c, co
   } else if (!kSome && all && !row.discount && !lambdas) {
     scan_plain_lanes(row, c, i + kHalf, d, &a[1], &r[1]);
     scan_plain_lanes(row, c, i, d, &a[0], &r[0]);
+  } else if (first_alone) {
+    for (int64_t half = 1; half >= 0; --half) {
+      const int64_t at = i + half * kHalf, count = kept_first(row.mask + at);
+      if (count >= 0)
+        scan_first_lanes(row, &c, at, count, d, &a[half], &r[half]);
+      else
+        scan_lanes<false, false>(row, c, lambdas, at, nullptr, d, &a[half], &r[half]);
+    }
   } else if (row.mask && row.mask_mode == SRP_MASK_CUT) {
     if (upper) scan_lanes<kSome, true>(row, c, lambdas, i + kHalf, kSome ? inside + kHalf : nullptr, d, &a[1], &r[1]);
     scan_lanes<kSome, true>(row, c, lambdas, i, inside, d, &a[0], &r[0]);
@@ -245,9 +282,8 @@ SRP_INLINE void move_some(F* to, const F* from, int64_t count) {
 // The last tokens of a row, fewer than a register, with the identity behind them. What else lies there in the arrays is left
 // out; where they end before a register does, all goes through copies.
 template <class F>
-static __attribute__((noinline)) void scan_some(const ScanRows<F>& rows, const ScanConstants& c,
-                                                TokenLambdas<F>* lambdas, int64_t begin, int64_t count, F64* d,
-                                                F* advantages, F* returns) {
+static __attribute__((noinline)) void scan_some(const ScanRows<F>& rows, ScanConstants& c, TokenLambdas<F>* lambdas,
+                                                int64_t begin, int64_t count, F64* d, F* advantages, F* returns) {
   const size_t bytes = sizeof(F) * static_cast<size_t>(count);
   static constexpr InsideFlags kFlags = inside_flags();
   const uint8_t* const inside = kFlags.flags + kLanes - count;
@@ -286,10 +322,15 @@ SRP_INLINE void scan_row(const ScanRows<F>& rows, ScanConstants& c, int64_t begi
   if (i < end) {
     make_room(advantages, end);
     make_room(returns, end);
-    if (!lambdas && !rows.discount && all_kept(rows.mask, i, end))
-      scan_plain_last(rows, &c, i, end - i, &d, place_of(advantages, i), place_of(returns, i));
-    else
-      scan_some(rows, c, lambdas, i, end - i, &d, place_of(advantages, i), place_of(returns, i));
+    F *const to_advantages = place_of(advantages, i), *const to_returns = place_of(returns, i);
+    const int64_t kept = lambdas || rows.discount ? -1 : kept_first(rows.mask, i, end);
+    if (kept == end - i || (kept >= 0 && rows.mask_mode == SRP_MASK_SKIP)) {
+      if (kept > 0) scan_plain_last(rows, &c, i, kept, &d, to_advantages, to_returns);
+      for (int64_t k = kept; to_advantages && k < end - i; ++k) to_advantages[k] = 0;
+      for (int64_t k = kept; to_returns && k < end - i; ++k) to_returns[k] = 0;
+    } else {
+      scan_some(rows, c, lambdas, i, end - i, &d, to_advantages, to_returns);
+    }
   }
   while (i > begin) {
     make_room(advantages, i);
