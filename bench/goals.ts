@@ -34,7 +34,7 @@ export interface Goal {
   readonly against?: string;
   /** Judged only where two threads get this much more from memory than one. */
   readonly roofScales?: number;
-  /** The CUDA kernel whose share is predicted by its instructions (native/cuda/counts.json). */
+  /** The loop of a CUDA kernel whose share is predicted by its instructions, by its key in native/cuda/counts.json. */
   readonly kernel?: string;
 }
 

@@ -58,7 +58,7 @@ export async function collectResources(folder) {
   return demangle(kernels);
 }
 
-async function demangle(kernels) {
+export async function demangle(kernels) {
   if (kernels.length === 0) return kernels;
   const { status, stdout } = await attempt(
     "c++filt",

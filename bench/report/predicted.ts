@@ -5,12 +5,12 @@ import type { Goal } from "../goals";
 import { root } from "../harness/machine";
 
 interface Counts {
-  readonly kernels: Readonly<Record<string, { readonly predicted: Readonly<Record<string, number>> }>>;
+  readonly loops: Readonly<Record<string, { readonly sm_90: { readonly predicted: number } }>>;
 }
 
 /** The share of the memory's speed that a goal's kernel can reach at best on an H200; undefined for other goals. */
 export function predictedShare({ kernel }: Goal): number | undefined {
   if (kernel === undefined) return undefined;
-  const { kernels } = JSON.parse(readFileSync(join(root, "native/cuda/counts.json"), "utf8")) as Counts;
-  return kernels[kernel]?.predicted["H200 (sm_90)"];
+  const { loops } = JSON.parse(readFileSync(join(root, "native/cuda/counts.json"), "utf8")) as Counts;
+  return loops[kernel]?.sm_90.predicted;
 }

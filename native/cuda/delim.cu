@@ -41,6 +41,7 @@ __global__ void span_means_kernel(srp_delim_means_args a, uint32_t* faults) {
 // limit     memory
 // notes     the n int32 are zeroed before
 // threads   128
+// turn      1 of span_reach_kernel: whole, 12 loaded; 16 bytes; at most 65.5, 61.5 on sm_89
 __global__ void span_reach_kernel(srp_delim_mask_args a, int32_t* reach, uint32_t* faults) {
   const int64_t s = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
   if (s >= checked_spans(a.count, a.S, faults)) return;
@@ -54,6 +55,7 @@ __global__ void span_reach_kernel(srp_delim_mask_args a, int32_t* reach, uint32_
 // limit     memory
 // notes     a warp a row
 // threads   128
+// turn      1 of span_mask_kernel: whole, 4 loaded, 1 stored; 5 bytes; at most 119, 115 on sm_89
 __global__ void span_mask_kernel(srp_delim_mask_args a, const int32_t* reach, uint32_t* faults) {
   const int64_t b = warp_row();
   if (b >= a.B) return;  // the whole warp

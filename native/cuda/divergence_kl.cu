@@ -152,10 +152,12 @@ struct KlRow {
 // bytes     2 s V N + s stride N grad
 // limit     issue
 // notes     KL divergences over the vocabulary: two walks, a third of the later one from L2; four powers of two an id
-// turn      8 of divergence_kl_kernel<BFloat16, false>: 32 loaded, 128 float64 + 32 loaded, 16 stored, 128 float64; 6 bytes; at most 96;
-//           must 0.4
+// variants  temperatures other than 1 take a product an id
+// turn      8 of divergence_kl_kernel<BFloat16, false>: 32 loaded, 128 float64 + 32 loaded, 16 stored, 128 float64; 6 bytes; at
+//           most 96, 95 on sm_89; must 0.4; before 249; executed 96
 // short     where float64 is slow: 47 float64 operations an id, one in 16 cycles on sm_89. A pair of float32 takes about 15
 //           instructions in place of each, which would end just below the goal too, and holds 1e-12 only with care
+// measured  0.28 of a copy: half of the time is spent waiting for loads
 template <class T, bool kReverse>
 __global__ void __launch_bounds__(kMostThreads, 2) divergence_kl_kernel(srp_divergence_rows_args a) {
   constexpr int kCount = Vector<T>::kCount;

@@ -194,8 +194,10 @@ constexpr int kTeamBlocks<Normalize> = 3;
 // bytes     s n inputs + s n outputs + 4 n members + 4 G
 // limit     memory
 // notes     items once, in registers: 1 to 32 lanes a group; 8 MB take 2 us, so small batches are launch-bound
-// turn      8 of group_teams_kernel<Normalize, float>: 32 loaded, 32 stored, 48 float64; 8.5 bytes; at most 45; must
-//           0.5
+// variants  six ops by one packing of groups; code for the common options alone leaves a loop without branches for the others
+// turn      8 of group_teams_kernel<Normalize, float>: 32 loaded, 32 stored, 48 float64; 8.5 bytes; at most 40.5, 41 on sm_89; must
+//           0.5; before 75.9
+// measured  0.23 of a copy for ragged groups, which move four bytes at a time; more than a copy for groups of 8
 template <class Op, class F>
 __global__ void __launch_bounds__(kTeamThreads, kTeamBlocks<Op>)
     group_teams_kernel(typename Op::Args a, int batch, uint32_t* faults) {
@@ -208,6 +210,9 @@ __global__ void __launch_bounds__(kTeamThreads, kTeamBlocks<Op>)
 // bytes     s n inputs + s n outputs + 4 n members
 // limit     memory
 // notes     a block a group of more than 256 items, which later walks find in the cache
+// variants  the same ops for groups that no team of lanes holds
+// turn      4 of group_blocks_kernel<Normalize, float>: 8 loads, 4 float64, no stored + 8 loads, 12 float64, no stored + 8 loads,
+//           16 stored, 16 float64; 9 bytes; at most 119, 117 on sm_89
 template <class Op, class F>
 __global__ void __launch_bounds__(kTeamThreads, 2) group_blocks_kernel(typename Op::Args a, uint32_t* faults) {
   group_of_block<F>(a, faults, [&](const auto& walk, int64_t g, int64_t items, bool live) {

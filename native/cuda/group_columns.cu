@@ -14,6 +14,7 @@ constexpr int kThreads = 128;
 // limit     memory
 // notes     a thread a row
 // threads   128
+// omitted   it reads the mask from the row's end up to the last kept token, and no more
 __global__ void columns_reach_kernel(srp_group_columns_args a, int64_t* reach, uint32_t* faults) {
   const int64_t b = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
   if (b >= a.B) return;
@@ -35,6 +36,7 @@ __device__ int64_t row_of(const srp_group_columns_args& a, int64_t k, uint32_t* 
 // limit     memory
 // notes     a thread a column
 // threads   128
+// omitted   lanes walk columns of neighbouring rows side by side, four bytes at a time; how often depends on the groups
 template <class F>
 __global__ void columns_kernel(srp_group_columns_args a, const int64_t* reach, uint32_t* faults) {
   const Range group = checked_row(a.group_offsets, 0, a.B, blockIdx.x, faults);

@@ -34,6 +34,7 @@ __global__ void finish_kernel(srp_linear_forward_args a, Strips use, uint32_t* f
 // bytes     w count
 // limit     memory
 // notes     zeroes what is added up
+// turn      1 of clear_kernel<float>: whole, 4 stored; 4 bytes; at most 16.1, 13.1 on sm_89
 template <class Number>
 __global__ void clear_kernel(Number* to, int64_t count) {
   const int64_t i = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;

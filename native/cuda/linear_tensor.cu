@@ -77,10 +77,14 @@ constexpr size_t kStripBytes = Way::kRingBytes + Way::kThreads * sizeof(RowSums)
 // notes     2 N V D operations on tensor cores, of warps, or on sm_90 of warpgroups with 384 threads and 218112 bytes. A tile of 192 x 128
 //           reads 53 bytes from L2 for 2,048 products, which holds an H200 back before its tensor cores do: more needs tiles that
 //           several blocks share
-// turn      128 of tensor_strip_kernel<BFloat16, false, WarpgroupTiles>: 64 warpgroup, 112 loaded; 0.833 bytes; at most 2; must 0.5
-// short     53 bytes from L2 for 2,048 products, at the 5.5 TB/s that an H200 is reckoned with. More takes tiles that a cluster of blocks
-//           shares by multicast copies: 128 x 256 with the float32 sums beside the accumulators are 256 registers a thread. Measured, it
-//           reads faster than that, and has 0.49 of the speed of torch's product alone (docs/notes/gpu-h200.md)
+// variants  warpgroups on sm_90, warps elsewhere; caps take a tanh an id
+// turn      128 of tensor_strip_kernel<BFloat16, false, WarpgroupTiles>: 64 warpgroup, 112 loaded; 0.833 bytes; at most 1.17; must
+//           0.5; before 2.4; threads 384; shared 218112
+// sm_89     64 of tensor_strip_kernel<BFloat16, false, WarpTiles>: 32 tensor, 64 loaded; 1 bytes; at most 1.92; must 0.5; before
+//           2.4
+// short     53 bytes from L2 for 2,048 products, at the 5.5 TB/s that an H200 is reckoned with. More takes tiles that a cluster of
+//           blocks shares by multicast copies: 128 x 256 with the float32 sums beside the accumulators are 256 registers a thread.
+//           Measured, it reads faster than that, and has 0.49 of the speed of torch's product alone (docs/notes/gpu-h200.md)
 template <class T, bool kCapped, class Way>
 __global__ void __launch_bounds__(Way::kThreads, 1)
     tensor_strip_kernel(srp_linear_forward_args a, LogitMap given_map, Strips use) {

@@ -13,6 +13,11 @@ constexpr int kMostBlocks = 4;  // with five, sm_75 spills in bfloat16
 #else
 constexpr int kMostBlocks = 5;
 #endif
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1200
+constexpr int kShortBlocks = 2;  // with three, sm_120 spills
+#else
+constexpr int kShortBlocks = 4;
+#endif
 
 // Of row n by one thread.
 template <class T>
@@ -32,7 +37,13 @@ __device__ __forceinline__ void store_logprob(const srp_logprob_forward_args& a,
 // bytes     s V N + 4 K N + 4 N outputs
 // limit     memory
 // notes     logits once; one power of two an id; s: bytes of a logit; outputs: [N] arrays asked for, logprob counts K
-// turn      32 of forward_kernel<BFloat16, false, false>: 64 loaded, 32 special; 2 bytes; at most 11; must 0.85
+// variants  caps and sums of squares take registers and instructions from every id: calls without them have code of their own.
+//           forward_short_kernel: what comes behind a row's sums is shared by rows
+// threads   128
+// turn      128 of forward_kernel<BFloat16, false, false>: 64 loaded, 33 special, 25 shuffles + 1.88 x 64 loaded, 32 special, no
+//           shuffles + 1.12 x 64 loaded, 33 special, 5 shuffles; 2 bytes; at most 11.8, 12 on sm_89; must 0.85; before 10.4;
+//           executed 15.1
+// measured  0.75 of a copy in the worst of its cases, at 15.1 instructions executed
 template <class T, bool kCapped, bool kSquares>
 __global__ void __launch_bounds__(kTeamThreads, kCapped || kSquares ? 4 : kMostBlocks)
     forward_kernel(srp_logprob_forward_args a, Teams teams, RowSums* scratch, uint32_t* tickets, uint32_t* faults) {
@@ -57,9 +68,16 @@ __global__ void __launch_bounds__(kTeamThreads, kCapped || kSquares ? 4 : kMostB
 // limit     memory
 // threads   128
 // notes     many rows of up to 4096 ids; what comes behind a row's sums is computed for all rows of a warp together
-// turn      32 of forward_short_kernel<BFloat16, false, false>: 64 loaded, 32 special; 2 bytes; at most 11
+// variants  as forward_kernel; it stays for rows of one slice alone, longer ones need the warps of a block
+// turn      V = 4,096: 896 of forward_short_kernel<BFloat16, false, false>: whole, 64 loaded, 33 special, 25 shuffles, 12 float64,
+//           4 stored + 6 x 64 loaded, 33 special, 25 shuffles + 13.2 x 64 loaded, 32 special, no shuffles + 7.8 x 64 loaded, 33
+//           special, 5 shuffles; 2 bytes; at most 12.2; must 0.75
+// measured  0.74 of a copy, by forward_kernel with a row a warp; no card has run this one yet
+// turn      V = 1,024: 800 of forward_short_kernel<BFloat16, false, false>: whole, 64 loaded, 33 special, 25 shuffles, 12 float64,
+//           4 stored + 24 x 64 loaded, 33 special, 25 shuffles; 2 bytes; at most 15.9, 15.8 on sm_89; must 0.55
+// measured  0.41 of a copy, by forward_kernel with a row a warp; no card has run this one yet
 template <class T, bool kCapped, bool kSquares>
-__global__ void __launch_bounds__(kTeamThreads, 4)
+__global__ void __launch_bounds__(kTeamThreads, kShortBlocks)
     forward_short_kernel(srp_logprob_forward_args a, int rows, uint32_t* faults) {
   SRP_SHARED(RowSums, found, kTeamThreads);
   const LogitMap map = map_of<kCapped>(a);
@@ -81,7 +99,10 @@ __global__ void __launch_bounds__(kTeamThreads, 4)
 // bytes     s V N + 4 K N + 8 (4 + K) N
 // limit     memory
 // notes     logits once, state written
-// turn      32 of partial_kernel<BFloat16, false>: 64 loaded, 32 special; 2 bytes; at most 12
+// variants  as forward_kernel
+// threads   128
+// turn      128 of partial_kernel<BFloat16, false>: 64 loaded, 33 special, 35 shuffles + 1.88 x 64 loaded, 32 special, no shuffles
+//           + 1.12 x 64 loaded, 33 special, 5 shuffles; 2 bytes; at most 13.1, 13.2 on sm_89; before 11.5
 template <class T, bool kCapped>
 __global__ void __launch_bounds__(kTeamThreads, 4)
     partial_kernel(srp_logprob_partial_args a, Teams teams, RowSums* scratch, uint32_t* tickets, uint32_t* faults) {

@@ -12,6 +12,7 @@ namespace {
 // bytes     n (s grad + mask) + 16 B + 4 B members + B inputs and outputs
 // limit     memory
 // notes     the second of two launches of groups: ratio, losses and gradient; the blocks of a group add its rows alike
+// turn      4 of loss_groups_kernel<float>: 4 loads, 16 stored; 5 bytes; at most 29.9, 30.5 on sm_89
 template <class F>
 __global__ void __launch_bounds__(kRowThreads, 2)
     loss_groups_kernel(LossArgs a, int blocks, const LogSum* sums, uint32_t* faults) {

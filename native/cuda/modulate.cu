@@ -163,6 +163,8 @@ __device__ __forceinline__ EntropySum joined(const EntropySum& a, const EntropyS
 // bytes     n (s + mask) + 16 n / 4096
 // limit     memory
 // notes     a block or a warp a piece of 4096 tokens
+// variants  of a row's length: where rows are short a warp takes a piece, else a block, which holds it in registers
+// turn      16 of measure_rows_kernel<BlockPieces, float>: whole, 4 loads16, 16 float64; 5 bytes; at most 25.6
 template <class Team, class F>
 __global__ void __launch_bounds__(kPieceLanes, 2)
     measure_rows_kernel(srp_modulate_rows_args a, Rows rows, EntropySum* sums, uint32_t* faults) {
@@ -225,6 +227,7 @@ __device__ __forceinline__ GroupSum joined(const GroupSum& a, const GroupSum& b)
 // bytes     16 n / 4096 + 4 B members + 8 B outputs
 // limit     latency
 // notes     a warp a group, a block where groups have more than 32 rows on average
+// variants  of a row's length: where rows are short a warp takes a piece, else a block, which holds it in registers
 template <class Team>
 __global__ void __launch_bounds__(kPieceLanes, 2)
     weigh_rows_kernel(srp_modulate_rows_args a, Rows rows, const EntropySum* sums, uint32_t* faults) {

@@ -24,6 +24,8 @@ constexpr int kLanes = 256;
 // bytes     n (s + mask) + 48 n / chunk
 // limit     memory
 // notes     a block or a warp a chunk, held in registers by the block; the only launch where no row has more than one
+// variants  of a row's length: where rows are short a warp takes a piece, else a block, which holds it in registers
+// turn      16 of chunk_moments_kernel<BlockPieces, float>: whole, 4 loads16, 48 float64; 5 bytes; at most 42
 template <class Team, class F>
 __global__ void __launch_bounds__(kPieceLanes, 2)
     chunk_moments_kernel(srp_reduce_moments_args a, Rows rows, double* chunks, uint32_t* faults) {
@@ -137,6 +139,7 @@ struct WarpMerge {
 // bytes     48 n / chunk + 48 B
 // limit     latency
 // notes     a block or a warp a row
+// variants  of a row's pieces: a warp where they are few
 template <class Team>
 __global__ void __launch_bounds__(kLanes) merge_chunks_kernel(Rows rows, const double* chunks, double* partials) {
   const int64_t b = Team::index();
@@ -152,6 +155,7 @@ __global__ void __launch_bounds__(kLanes) merge_chunks_kernel(Rows rows, const d
 // bytes     48 B + 4 B members + 48 G
 // limit     latency
 // notes     a warp a group, a block where groups have more than 256 partials on average
+// variants  of a group's members: a warp where they are few
 template <class Team>
 __global__ void __launch_bounds__(kLanes) merge_groups_kernel(srp_reduce_merge_args a, uint32_t* faults) {
   const int64_t g = Team::index();
@@ -220,6 +224,9 @@ struct KeptCount {
 // limit     memory
 // notes     a block or a warp a piece; gamma with factors takes a logarithm a token; counts: inputs 0; the only launch
 //           where no row has more than one piece
+// variants  of a row's length: where rows are short a warp takes a piece, else a block, which holds it in registers
+// turn      16 of sum_pieces_kernel<BlockPieces, GammaSum, float>: whole, 4 loads16, 16 float64; 5 bytes; at most 26.5, 26.6 on
+//           sm_89
 template <class Team, class Op, class F>
 __global__ void __launch_bounds__(kPieceLanes, 2)
     sum_pieces_kernel(typename Op::Args a, Rows rows, double* sums, uint32_t* faults) {
@@ -240,6 +247,7 @@ __global__ void __launch_bounds__(kPieceLanes, 2)
 // bytes     8 n / 4096 + 8 B
 // limit     latency
 // notes     a warp a row of several pieces
+// variants  an op each
 template <class Op, class F>
 __global__ void __launch_bounds__(kPieceLanes, 2) sum_rows_kernel(typename Op::Args a, Rows rows, const double* sums) {
   const int64_t b = WarpPieces::slot();

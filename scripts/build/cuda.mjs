@@ -20,7 +20,7 @@ const CORE_SECONDS_AN_ARCH = 320;
 // One architecture compiles in a fifth of the time of seven; a release carries them all, and
 // PTX of the newest for GPUs to come.
 const DEVELOPMENT = { archs: "90", ptx: "OFF" };
-const RELEASE = { archs: "75;80;86;89;90;100;120", ptx: "120" };
+export const RELEASE = { archs: "75;80;86;89;90;100;120", ptx: "120" };
 
 /** The newest version of glibc that the library may ask for. */
 export const FLOOR = "2.28";

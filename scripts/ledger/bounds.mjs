@@ -4,11 +4,12 @@
  * A tensor instruction is mma.m16n8k16, 2,048 products; those of warpgroups (wgmma) count as many as they hold. Tensor cores reach their
  * peak on sm_90 by wgmma alone, and 0.62 of it by mma (Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture via Microbenchmarking", 2024). A block that has them reads from L2, at about `l2` bytes a second.
  *
- * Multiprocessors, clock in Hz, bytes a second that a copy reaches, and how many instructions of a kind a multiprocessor begins in
+ * By architecture: a card of it, its multiprocessors, clock in Hz, bytes a second that a copy reaches, and how many instructions of a kind a multiprocessor begins in
  * a cycle, 32 lanes each (CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions").
  */
 export const CARDS = {
-  "H200 (sm_90)": {
+  sm_90: {
+    title: "H200",
     multiprocessors: 132,
     clock: 1.755e9,
     bandwidth: 4.3e12,
@@ -16,7 +17,8 @@ export const CARDS = {
     tensorPeak: 1,
     l2: 5.5e12,
   },
-  "RTX 4090 (sm_89)": {
+  sm_89: {
+    title: "RTX 4090",
     multiprocessors: 128,
     clock: 2.52e9,
     bandwidth: 0.92e12,

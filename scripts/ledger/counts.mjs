@@ -1,135 +1,143 @@
-// The instructions of each hot loop, as its ledger entry describes the loop:
-//
-//   // turn      32 of forward_kernel<BFloat16, false, false>: 64 loaded, 32 special; 2 bytes; at most 11; must 0.85
-//
-// A turn of that instance takes 32 elements of a thread and loads at least 64 bytes, with 32 special-function operations; the least
-// way through the code that does so has at most 11 instructions an element. 2 bytes are what memory must move for an element; 0.85 is
-// the share of the memory's speed that is the goal (bench/gpu/goals.ts), where there is one. Several loops are joined by " + "; "inner 7" says how
-// often loops inside of it turn. native/cuda/counts.json keeps the counts, for machines without cuobjdump; and as `before` what an
-// element took when the loop was first counted.
+// The instructions of each hot loop, as its ledger entry describes the loop (turn-text.mjs), for each architecture that has bounds.
+// native/cuda/counts.json keeps them, for machines without cuobjdump.
 
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { at } from "../build/paths.mjs";
-import { run } from "../build/run.mjs";
-import { findTool } from "../build/tools.mjs";
 import { boundsOf, CARDS } from "./bounds.mjs";
-import { blocksOf, readSass } from "./sass.mjs";
-import { sourceHashes } from "./sources.mjs";
-import { COUNTS, turnOf } from "./turns.mjs";
+import { compileFor } from "./cubins.mjs";
+import { readObject } from "./cuobjdump.mjs";
+import { THREADS } from "./occupancy.mjs";
+import { blocksOf } from "./sass.mjs";
+import { compiledIn, sourceHashes } from "./sources.mjs";
+import { readTurn } from "./turn-text.mjs";
+import { COUNTS, nothing, sum, turnOf } from "./turns.mjs";
 
 export const COUNTS_FILE = "native/cuda/counts.json";
 const SOURCES_FILE = "build-cuda/sources.json"; // what the objects were compiled from
-
-export const findCuobjdump = () => process.env.SURPRISAL_CUOBJDUMP ?? findTool("cuobjdump");
+export const ARCHS = Object.keys(CARDS);
 
 export const keptCounts = () =>
-  existsSync(at(COUNTS_FILE)) ? JSON.parse(readFileSync(at(COUNTS_FILE), "utf8")) : { kernels: {} };
+  existsSync(at(COUNTS_FILE)) ? JSON.parse(readFileSync(at(COUNTS_FILE), "utf8")) : { loops: {} };
 
-/** {elements, instance, ways: [{needed, inner}], bytes, most, must}; throws where the text is no turn. */
-export function readTurn(text) {
-  const [, elements, instance, ways, bytes, most, must] =
-    /^(\d+) of (.+?): (.+); ([\d.]+) bytes; at most ([\d.]+)(?:; must ([\d.]+))?$/.exec(text) ?? [];
-  if (!most) throw new Error(`a turn is "N of KERNEL<...>: B loaded, ...; B bytes; at most M", not ${text}`);
-  return {
-    elements: Number(elements),
-    instance,
-    ways: ways.split(" + ").map(readWay),
-    bytes: Number(bytes),
-    most: Number(most),
-    must: must && Number(must),
-  };
-}
-
-function readWay(text) {
-  const way = { needed: {}, inner: 1 };
-  for (const part of text.split(", ")) {
-    const [a, b] = part.split(" ");
-    if (a === "inner") way.inner = Number(b);
-    else if (COUNTS.includes(b)) way.needed[b] = Number(a);
-    else throw new Error(`a turn has ${COUNTS.join(", ")} and inner, not ${part}`);
-  }
-  return way;
+/** Of all entries: {key, name, file, of: the turn by architecture, short, measured}. Keys are a kernel's name, and the turn's title where it has one. */
+export function turnsOf(entries) {
+  return Object.entries(entries).flatMap(([name, { file, turns }]) =>
+    turns.map(({ turn, sm_89, short, measured }) => {
+      const { title } = readTurn(turn);
+      return {
+        key: title ? `${name}, ${title}` : name,
+        name,
+        file,
+        of: { sm_90: turn, sm_89: sm_89 ?? turn },
+        short,
+        measured,
+      };
+    }),
+  );
 }
 
 /** An element's share of a turn, by what is counted. */
-export const perElement = ({ of, elements, turn }) => ({
-  ...Object.fromEntries(COUNTS.map((name) => [name, (turn[name] ?? 0) / elements])),
-  bytes: readTurn(of).bytes,
-});
+export const perElement = ({ of, turn }) => {
+  const { elements, bytes } = readTurn(of);
+  return { ...Object.fromEntries(COUNTS.map((name) => [name, (turn[name] ?? 0) / elements])), bytes };
+};
 
 /** What is wrong with the kept counts, in words: another source, another turn, more instructions than allowed. */
 export function faultsOfCounts(entries, kept, hashes = sourceHashes()) {
-  const counted = Object.entries(entries).filter(([, { turn }]) => turn);
-  const faults = counted.flatMap(([name, { turn, file }]) => {
-    const count = kept.kernels[name];
-    const where = `${COUNTS_FILE}: ${name}`;
-    if (!count) return [`${where} is missing; npm run ledger with cuobjdump`];
-    if (count.sources !== hashes[file])
-      return [`${where} was counted in another ${file}; npm run ledger with cuobjdump`];
-    if (count.of !== turn) return [`${where} was counted by another turn; npm run ledger with cuobjdump`];
-    const { instructions } = perElement(count);
-    const { most, must } = readTurn(turn);
-    const tooMany = `${where} takes ${instructions.toFixed(1)} instructions an element, at most ${most} are allowed`;
-    const isShort = must !== undefined && Object.values(count.predicted ?? {}).some((share) => share < must);
+  const turns = turnsOf(entries);
+  const keys = new Set(turns.map(({ key }) => key));
+  const gone = Object.keys(kept.loops).filter((key) => !keys.has(key));
+  return [
+    ...turns.flatMap((turn) => faultsOf(turn, kept.loops[turn.key], hashes)),
+    ...gone.map((key) => `${COUNTS_FILE}: ${key} has no turn in the ledger; npm run ledger`),
+  ];
+}
+
+function faultsOf({ key, of, short }, count, hashes) {
+  const where = `${COUNTS_FILE}: ${key}`;
+  if (!count) return [`${where} is missing; npm run ledger with cuobjdump`];
+  if (count.sources !== hashes[count.file])
+    return [`${where} was counted in another ${count.file}; npm run ledger with cuobjdump`];
+  if (ARCHS.some((arch) => count[arch].of !== of[arch]))
+    return [`${where} was counted by another turn; npm run ledger with cuobjdump`];
+  return ARCHS.flatMap((arch) => {
+    const { instructions } = perElement(count[arch]);
+    const { most, must } = readTurn(of[arch]);
+    const allowed = most[arch];
     return [
-      ...(instructions > most ? [tooMany] : []),
-      ...(isShort && !entries[name].short
-        ? [`${where} is below ${must}, and no line "short" of its ledger says why`]
+      ...(instructions > allowed
+        ? [
+            `${where} takes ${instructions.toFixed(1)} instructions an element on ${arch}, at most ${allowed} are allowed`,
+          ]
+        : []),
+      ...(count[arch].predicted < must && !short
+        ? [`${where} is below ${must} on ${arch}, and no line "short" of its ledger says why`]
         : []),
     ];
   });
-  const gone = Object.keys(kept.kernels).filter((name) => !entries[name]?.turn);
-  return [...faults, ...gone.map((name) => `${COUNTS_FILE}: ${name} has no turn in the ledger; npm run ledger`)];
 }
 
-/** The counts of the last CUDA build. Throws where it is not of these sources, or a loop is not found. */
+/** The counts of the last CUDA build, and of code for the other architectures. Throws where it is not of these sources, or a loop is not found. */
 export async function countLoops(entries, cuobjdump) {
   const hashes = sourceHashes();
   const built = existsSync(at(SOURCES_FILE)) ? JSON.parse(readFileSync(at(SOURCES_FILE), "utf8")) : { files: {} };
-  const objects = readdirSync(at("build-cuda/cmake"), { recursive: true }).filter((path) => path.endsWith(".cu.o"));
-  const counted = Object.entries(entries).filter(([, { turn }]) => turn);
-  const kept = keptCounts().kernels;
-  const kernels = {};
-  for (const file of [...new Set(counted.map(([, entry]) => entry.file))].sort()) {
+  const built90 = readdirSync(at("build-cuda/cmake"), { recursive: true }).filter((path) => path.endsWith(".cu.o"));
+  const turns = turnsOf(entries);
+  const files = [...new Set(turns.flatMap(({ file }) => compiledIn(file)))].sort();
+  const other = await compileFor("sm_89", files, hashes);
+  const loops = {};
+  for (const file of files) {
     if (built.files[file] !== hashes[file]) throw new Error(`build-cuda is not of this ${file}; npm run build:cuda`);
-    const object = objects.find((path) => basename(path) === `${basename(file)}.o`);
-    const { stdout } = await run("cuobjdump", cuobjdump, [
-      "-sass",
-      "-arch",
-      "sm_90a",
-      at(join("build-cuda/cmake", object)),
-    ]);
-    const code = await named(readSass(stdout));
-    for (const [name, { turn }] of counted.filter(([, entry]) => entry.file === file)) {
-      const { elements, instance, ways } = readTurn(turn);
-      const found = [...code].find(([key]) => key.startsWith(`${instance}(`));
-      if (!found) throw new Error(`${file} has no ${instance}`);
-      const blocks = blocksOf(found[1]);
-      const turns = ways.map(({ needed, inner }) => turnOf(blocks, needed, inner));
-      if (turns.includes(undefined)) throw new Error(`no way through ${instance} does what its turn says: ${turn}`);
-      const total = Object.fromEntries(COUNTS.map((key) => [key, turns.reduce((sum, one) => sum + one[key], 0)]));
-      const ahead = Math.max(...turns.map(({ loaded }) => loaded)); // bytes of a thread that a turn can have in flight
-      const element = perElement({ of: turn, elements, turn: total });
-      const shares = Object.entries(CARDS).map(([card, facts]) => [
-        card,
-        Number(boundsOf(element, facts).share.toFixed(3)),
-      ]);
-      const predicted = Object.fromEntries(shares); // of the memory's speed, at best
-      const before = kept[name]?.before ?? Number(element.instructions.toFixed(1));
-      kernels[name] = { sources: hashes[file], of: turn, before, elements, ahead, turn: total, predicted };
+    const object = at(
+      join(
+        "build-cuda/cmake",
+        built90.find((path) => basename(path) === `${basename(file)}.o`),
+      ),
+    );
+    const code = {
+      sm_90: await readObject(cuobjdump, object, "sm_90a"),
+      sm_89: await readObject(cuobjdump, other[file], "sm_89"),
+    };
+    const here = ({ key, file: own, of }) =>
+      !loops[key] && compiledIn(own).includes(file) && instanceOf(code.sm_90, readTurn(of.sm_90).instance);
+    for (const { key, name, of } of turns.filter(here)) {
+      const { threads, shared } = entries[name];
+      const counts = ARCHS.map((arch) => [arch, countOf(of[arch], code[arch], { threads, shared }, CARDS[arch])]);
+      loops[key] = { file, sources: hashes[file], ...Object.fromEntries(counts) };
     }
   }
+  const missing = turns.filter(({ key }) => !loops[key]);
+  if (missing.length > 0) throw new Error(`no instance is compiled of ${missing.map(({ of }) => of.sm_90).join("\n")}`);
+  return { nvcc: built.nvcc, loops: Object.fromEntries(Object.entries(loops).sort(([a], [b]) => (a < b ? -1 : 1))) };
+}
+
+const instanceOf = (kernels, name) => [...kernels].find(([key]) => key.startsWith(`${name}(`))?.[1];
+
+function countOf(of, kernels, entry, card) {
+  const { instance, ways, ahead, threads, shared } = readTurn(of);
+  const found = instanceOf(kernels, instance);
+  if (!found) throw new Error(`there is no ${instance} in ${[...kernels.keys()].join("\n")}`);
+  const blocks = blocksOf(found.code);
+  const turns = ways.map((way) => turnOf(blocks, way));
+  const missing = turns.indexOf(undefined);
+  if (missing >= 0) throw new Error(`no way through ${instance} does what way ${missing + 1} of its turn says: ${of}`);
+  const turn = ways.reduce((total, { times }, i) => sum(total, turns[i], times), nothing());
   return {
-    nvcc: built.nvcc,
-    kernels: Object.fromEntries(Object.entries(kernels).sort(([a], [b]) => (a < b ? -1 : 1))),
+    of,
+    registers: found.registers,
+    threads: threads ?? entry.threads ?? THREADS,
+    shared: found.shared + (shared ?? entry.shared ?? 0),
+    ahead: ahead ?? Math.max(...turns.map(({ loaded }) => loaded)), // bytes of a thread that can be in flight
+    turn: rounded(turn),
+    predicted: Number(boundsOf(perElement({ of, turn }), card).share.toFixed(3)),
   };
 }
 
-/** By the names that people read: "void srp::cuda::(anonymous namespace)::f<srp::Half>(int)" is "f<Half>(int)". */
-async function named(functions) {
-  const { stdout } = await run("c++filt", "c++filt", [...functions.keys()]);
-  const names = stdout.trimEnd().split("\n");
-  const short = (name) => name.replace(/\(anonymous namespace\)::|srp::(cuda::)?/g, "").replace(/^void /, "");
-  return new Map([...functions.values()].map((code, i) => [short(names[i]), code]));
-}
+/** What is not 0. */
+const rounded = (turn) =>
+  Object.fromEntries(
+    Object.entries(turn)
+      .filter(([, value]) => value !== 0)
+      .map(([name, value]) => [name, Number(value.toFixed(2))]),
+  );

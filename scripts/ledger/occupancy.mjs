@@ -7,13 +7,20 @@ const SCHEDULERS = 4; // each has a quarter of the registers and of the warps
 const REGISTERS = 65536; // of a multiprocessor
 const REGISTER_UNIT = 256; // a warp gets its registers in units of so many
 const SHARED_UNIT = 128; // bytes
-const SHARED_RESERVED = KIB; // bytes of every block, for the system
+const SHARED_RESERVED = KIB; // bytes of every block, for the system, since sm_80
+
+/** Of a block, unless an entry says otherwise. */
+export const THREADS = 256;
 
 /** By architecture: warps, blocks and bytes of shared memory of a multiprocessor. */
 export const LIMITS = {
+  sm_75: { warps: 32, blocks: 16, shared: 64 * KIB },
   sm_80: { warps: 64, blocks: 32, shared: 164 * KIB },
+  sm_86: { warps: 48, blocks: 16, shared: 100 * KIB },
+  sm_89: { warps: 48, blocks: 24, shared: 100 * KIB },
   sm_90: { warps: 64, blocks: 32, shared: 228 * KIB },
   sm_100: { warps: 64, blocks: 32, shared: 228 * KIB },
+  sm_120: { warps: 48, blocks: 24, shared: 100 * KIB },
 };
 
 const roundUp = (value, unit) => Math.ceil(value / unit) * unit;
@@ -24,7 +31,7 @@ export function occupancy(arch, { threads, registers, sharedMemory }) {
   const warps = Math.ceil(threads / WARP);
   const registersOfWarp = roundUp(Math.max(registers, 1) * WARP, REGISTER_UNIT);
   const warpsByRegisters = SCHEDULERS * Math.floor(REGISTERS / SCHEDULERS / registersOfWarp);
-  const sharedOfBlock = roundUp(sharedMemory + SHARED_RESERVED, SHARED_UNIT);
+  const sharedOfBlock = roundUp(sharedMemory + (arch === "sm_75" ? 0 : SHARED_RESERVED), SHARED_UNIT);
   const blocks = {
     warps: Math.floor(limits.warps / warps),
     blocks: limits.blocks,

@@ -1,15 +1,15 @@
 // docs/cuda.md: what each kernel costs, from what ptxas said (build-cuda/resources.json), what must be read and written (the
 // ledger: the comments above the kernels) and the instructions of its hot loop (native/cuda/counts.json).
 
-import { LIMITS, occupancy } from "./occupancy.mjs";
+import { LIMITS, occupancy, THREADS } from "./occupancy.mjs";
 import { evaluate } from "./bytes.mjs";
 import { loopsSection } from "./loops-section.mjs";
 import { plainName } from "./names.mjs";
 import { BASE, keptOr } from "./registers.mjs";
+import { variantsSection } from "./variants-section.mjs";
 
 const COPY = 4.3e12; // bytes a second that an H200 copies, reads and writes counted, about
 const LAUNCH = 2e-6; // seconds: a kernel that has nothing to do
-const THREADS = 256;
 
 /** What the formulas' names stand for unless an entry says otherwise. */
 const TOKENS = {
@@ -175,5 +175,6 @@ registers and blocks of that many threads (\`threads\` of the ledger, or ${THREA
 | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
 ${cost.join("\n")}
 
-${loopsSection(all, counts)}`;
+${loopsSection(ledger, counts)}
+${variantsSection(resources, ledger, counts)}`;
 }

@@ -18,13 +18,15 @@ export function readSass(text) {
 }
 
 const isSwitch = ({ op }) => op.startsWith("BRX");
-const jumps = ({ op }) => /^(BRA|BRX|JMP|JMX)\b/.test(op);
+/** On sm_89 a guarded CALL.REL.NOINC is a jump out of a loop; a function is called without a guard. */
+const jumps = ({ op, guarded }) => /^(BRA|BRX|JMP|JMX)\b/.test(op) || (guarded && op === "CALL.REL.NOINC");
 const ends = ({ op }) => /^(EXIT|RET|KILL|BPT)\b/.test(op);
-const conditional = ({ guarded, operands }) => guarded || /^!?U?P\d/.test(operands);
+/** BRA.DIV is taken by a warp whose threads have parted, BRA.CONV by one whose threads are together. */
+const conditional = ({ op, guarded, operands }) => guarded || /^!?U?P\d/.test(operands) || /^BRA\.(DIV|CONV)/.test(op);
 
 /**
  * The basic blocks, {code, next: numbers of blocks, back: those of `next` that begin a loop around this block}. The targets of a
- * switch are not in the text: it is taken to lead to every later block that nothing else leads to.
+ * switch are not in the text: it is taken to lead to every block behind it that nothing else leads to, up to the next switch.
  */
 export function blocksOf(code) {
   const places = new Map(code.map(({ address }, i) => [address, i]));
@@ -45,9 +47,10 @@ export function blocksOf(code) {
     block.next = [...new Set(to)].filter((number) => blocks[number] !== undefined);
   });
   const reached = new Set(blocks.flatMap(({ next }) => next));
+  let nearest;
   blocks.forEach((block, k) => {
-    if (isSwitch(block.code.at(-1)))
-      block.next.push(...blocks.map((_, to) => to).filter((to) => to > k && !reached.has(to)));
+    if (nearest && !reached.has(k)) nearest.next.push(k);
+    if (isSwitch(block.code.at(-1))) nearest = block;
   });
   const dominated = dominators(blocks);
   blocks.forEach((block, k) => (block.back = block.next.filter((to) => dominated[k].has(to))));

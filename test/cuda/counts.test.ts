@@ -30,11 +30,12 @@ const LOOP = listing(
   "BRA 0xb0",
 );
 
-const count = (needed: object, inner = 1) =>
+const turn = (text: string, way: object) =>
   run(`import { blocksOf, readSass } from ${script("sass.mjs")};
 import { turnOf } from ${script("turns.mjs")};
-const [code] = readSass(${JSON.stringify(LOOP)}).values();
-console.log(JSON.stringify(turnOf(blocksOf(code), ${JSON.stringify(needed)}, ${inner}) ?? null));`);
+const [code] = readSass(${JSON.stringify(text)}).values();
+console.log(JSON.stringify(turnOf(blocksOf(code), ${JSON.stringify(way)}) ?? null));`);
+const count = (needed: object, more: object = {}) => turn(LOOP, { needed, ...more });
 
 test("a turn is the cheapest way through the loop that does what is needed", () => {
   expect(count({ loaded: 8 })).toMatchObject({
@@ -49,7 +50,7 @@ test("a turn is the cheapest way through the loop that does what is needed", () 
 });
 
 test("loops inside of a turn count as often as they turn", () => {
-  expect(count({ loaded: 8 }, 4)).toMatchObject({ instructions: 12, float64: 4 });
+  expect(count({ loaded: 8 }, { inner: 4 })).toMatchObject({ instructions: 12, float64: 4 });
 });
 
 test("where no loop does what is needed the whole kernel is a turn, and what nothing does is not found", () => {
@@ -61,50 +62,90 @@ test("where no loop does what is needed the whole kernel is a turn, and what not
     "STG.E desc[UR4][R2.64], R4",
     "EXIT",
   );
-  const program = `import { blocksOf, readSass } from ${script("sass.mjs")};
-import { turnOf } from ${script("turns.mjs")};
-const [code] = readSass(${JSON.stringify(straight)}).values();
-console.log(JSON.stringify(turnOf(blocksOf(code), { loaded: 16, stored: 4 })));`;
-  expect(run(program)).toMatchObject({ instructions: 4, loaded: 16, stored: 4 });
+  expect(turn(straight, { needed: { loaded: 16, stored: 4 } })).toMatchObject({
+    instructions: 4,
+    loads16: 1,
+    stored: 4,
+  });
+});
+
+test("a way may be asked to have none of something, or to be the kernel's from its begin to its end", () => {
+  expect(count({}, { none: ["float64"] })).toBeNull();
+  expect(count({ special: 1 }, { whole: true })).toMatchObject({ instructions: 11, special: 1 });
+});
+
+test("loads and stores of shared memory are told apart, and wide ones take more cycles", () => {
+  const shared = listing(
+    "_Z6sharedv",
+    "LDS.128 R4, [R2]",
+    "STS.64 [R2], R4",
+    "SHFL.BFLY PT, R0, R4, 0x1, 0x1f",
+    "EXIT",
+  );
+  expect(turn(shared, { needed: { read: 1, written: 1 } })).toMatchObject({
+    read: 1,
+    written: 1,
+    shuffles: 1,
+    shared: 7,
+  });
+});
+
+test("warps whose threads are together pass by the code for those that have parted", () => {
+  const parted = listing(
+    "_Z6partedv",
+    "LDG.E R2, desc[UR4][R4.64]", // 0x0: the head
+    "BRA.DIV UR4, 0x60", // 0x10
+    "SHFL.BFLY PT, R0, R2, 0x1, 0x1f",
+    "@P0 BRA 0x0", // 0x30
+    "@P1 CALL.REL.NOINC 0x50",
+    "EXIT",
+    "FADD R0, R0, R2", // 0x60
+    "FADD R0, R0, R2",
+    "BRA 0x30",
+  );
+  expect(turn(parted, { needed: { loaded: 4 } })).toMatchObject({ instructions: 4, shuffles: 1 });
 });
 
 test("a turn of the ledger is read, and one that says something else is refused", () => {
-  const program = `import { readTurn } from ${script("counts.mjs")};
+  const program = `import { readTurn } from ${script("turn-text.mjs")};
 const refused = (text) => { try { readTurn(text); } catch (error) { return error.message; } };
 console.log(JSON.stringify([
-  readTurn("8 of sum_kernel<float, 2>: 32 loaded, inner 7 + 16 stored; 4 bytes; at most 4.5; must 0.5"),
-  refused("8 of sum_kernel<float>: 32 loaded"), refused("8 of sum_kernel<float>: 32 words; 4 bytes; at most 3")]));`;
+  readTurn("V = 1,024: 8 of sum_kernel<float, 2>: 32 loaded, no stored, inner 7 + 2.5 x whole, 16 stored; 4 bytes; at most 4.5, 5 on sm_89; must 0.5; threads 64"),
+  refused("8 of sum_kernel<float>: 32 loaded"), refused("8 of sum_kernel<float>: 32 words; 4 bytes; at most 3"),
+  refused("8 of sum_kernel<float>: 32 loaded; 4 bytes; at most 3; perhaps 4")]));`;
   expect(run(program)).toEqual([
     {
+      title: "V = 1,024",
       elements: 8,
       instance: "sum_kernel<float, 2>",
       ways: [
-        { needed: { loaded: 32 }, inner: 7 },
-        { needed: { stored: 16 }, inner: 1 },
+        { times: 1, needed: { loaded: 32 }, none: ["stored"], inner: 7, whole: false },
+        { times: 2.5, needed: { stored: 16 }, none: [], inner: 1, whole: true },
       ],
       bytes: 4,
-      most: 4.5,
+      most: { sm_90: 4.5, sm_89: 5 },
       must: 0.5,
+      threads: 64,
     },
     expect.stringContaining('a turn is "N of KERNEL<...>'),
     expect.stringContaining("not 32 words"),
+    expect.stringContaining("not perhaps 4"),
   ]);
 });
 
 test("another source, another turn, too many instructions, and kernels that one side lacks are named", () => {
-  const entry = (most: number) => ({
-    file: "native/cuda/a.cu",
-    turn: `4 of a<float>: 16 loaded; 4 bytes; at most ${most}`,
-  });
-  const kept = (sources: string, most: number) => ({
-    kernels: { a: { sources, of: entry(most).turn, elements: 4, turn: { instructions: 42, loaded: 16 } } },
-  });
+  const turnOf = (most: number) => `4 of a<float>: 16 loaded; 4 bytes; at most ${most}, 12 on sm_89`;
+  const entry = (most: number) => ({ file: "native/cuda/a.cu", turns: [{ turn: turnOf(most) }] });
+  const kept = (sources: string, most: number) => {
+    const count = { of: turnOf(most), turn: { instructions: 42, loaded: 16 } };
+    return { loops: { a: { file: "native/cuda/a.cu", sources, sm_90: count, sm_89: count } } };
+  };
   const cases = [
     [{ a: entry(11) }, kept("1", 11)],
     [{ a: entry(11) }, kept("2", 11)],
     [{ a: entry(11) }, kept("1", 12)],
     [{ a: entry(10) }, kept("1", 10)],
-    [{ a: entry(11) }, { kernels: {} }],
+    [{ a: entry(11) }, { loops: {} }],
     [{}, kept("1", 11)],
   ];
   const program = `import { faultsOfCounts } from ${script("counts.mjs")};
@@ -113,7 +154,9 @@ console.log(JSON.stringify(${JSON.stringify(cases)}.map(([entries, kept]) => fau
   expect(good).toEqual([]);
   expect(source).toEqual([expect.stringContaining("a was counted in another native/cuda/a.cu")]);
   expect(turn).toEqual([expect.stringContaining("a was counted by another turn")]);
-  expect(many).toEqual([expect.stringContaining("a takes 10.5 instructions an element, at most 10 are allowed")]);
+  expect(many).toEqual([
+    expect.stringContaining("a takes 10.5 instructions an element on sm_90, at most 10 are allowed"),
+  ]);
   expect(missing).toEqual([expect.stringContaining("a is missing")]);
   expect(gone).toEqual([expect.stringContaining("a has no turn in the ledger")]);
 });
@@ -141,11 +184,7 @@ console.log(JSON.stringify(boundsOf({ bytes: 1, instructions: 1, tensor: 1.6 }, 
     "@!P2 BRA 0x0",
     "EXIT",
   );
-  const turn = `import { blocksOf, readSass } from ${script("sass.mjs")};
-import { turnOf } from ${script("turns.mjs")};
-const [code] = readSass(${JSON.stringify(matrices)}).values();
-console.log(JSON.stringify(turnOf(blocksOf(code), { tensor: 1 })));`;
-  expect(run(turn)).toMatchObject({ instructions: 3, shared: 4, tensor: 1 });
+  expect(turn(matrices, { needed: { tensor: 1 } })).toMatchObject({ instructions: 3, shared: 4, tensor: 1 });
 });
 
 test("a hash of sources does not see comments and blanks, but texts", () => {
@@ -166,9 +205,9 @@ console.log(JSON.stringify(faultsOfCounts(readLedger().entries, keptCounts())));
 
 test("what a loop must reach is the goal of its kernel", () => {
   const program = `import { readLedger } from ${script("entries.mjs")};
-import { readTurn } from ${script("counts.mjs")};
-const turns = Object.entries(readLedger().entries).filter(([, { turn }]) => turn);
-console.log(JSON.stringify(Object.fromEntries(turns.map(([name, { turn }]) => [name, readTurn(turn).must]))));`;
+import { turnsOf } from ${script("counts.mjs")};
+import { readTurn } from ${script("turn-text.mjs")};
+console.log(JSON.stringify(Object.fromEntries(turnsOf(readLedger().entries).map(({ key, of }) => [key, readTurn(of.sm_90).must]))));`;
   const goals = GPU_GOALS.flatMap(({ kernel, must }) => (kernel === undefined ? [] : [[kernel, must] as const]));
   expect(goals.length).toBeGreaterThan(4);
   expect(run(program)).toMatchObject({ ...Object.fromEntries(goals), ...TENSOR_GOALS });

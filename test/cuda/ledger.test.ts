@@ -23,6 +23,9 @@ describe("occupancy", () => {
     ["sm_80", 256, 16, 49152, 3, 0.375, "shared memory"], // 1 KiB more of each block is the system's
     ["sm_90", 256, 16, 49152, 4, 0.5, "shared memory"],
     ["sm_90", 1024, 65, 0, 0, 0, "registers"], // cannot be launched
+    ["sm_89", 256, 32, 0, 6, 1, "warps"], // three quarters of the warps of sm_90
+    ["sm_89", 32, 16, 0, 24, 0.5, "blocks"],
+    ["sm_75", 256, 16, 32768, 2, 0.5, "shared memory"], // nothing of a block is the system's
   ];
 
   test.each(cases)(
@@ -69,6 +72,10 @@ test("a ledger is read from the comment above a kernel, and what it lacks is nam
 // limit     latency
 // notes     one dependent addition; threads wait
 //           for each other
+// turn      8 of rows_kernel<float>: 32 loaded; 4 bytes; at most 3
+// sm_89     4 of rows_kernel<float>: 16 loaded; 4 bytes; at most 3
+// turn      long: 8 of rows_kernel<float>: 32 loaded; 4 bytes; at most 3
+// short     of registers
 // threads   128
 // values    inputs 1, S 4096
 template <class F,
@@ -78,6 +85,7 @@ __global__ void __launch_bounds__(kThreads, 2)
 
 // ledger    scan_gae
 // limit     luck
+// omitted   it has no loop
 __global__ void bare_kernel(int n) {
 
 #define LAUNCH __global__
@@ -92,14 +100,28 @@ console.log(JSON.stringify(entriesOf("scan.cu", ${JSON.stringify(text)})));`;
         minimumBytes: "n (s inputs + mask)",
         limit: "latency",
         notes: "one dependent addition; threads wait for each other",
+        turns: [
+          {
+            turn: "8 of rows_kernel<float>: 32 loaded; 4 bytes; at most 3",
+            sm_89: "4 of rows_kernel<float>: 16 loaded; 4 bytes; at most 3",
+          },
+          { turn: "long: 8 of rows_kernel<float>: 32 loaded; 4 bytes; at most 3", short: "of registers" },
+        ],
         threads: 128,
         values: { inputs: 1, S: 4096 },
       },
-      bare_kernel: { file: "scan.cu", op: "scan_gae", limit: "luck", values: {} },
+      bare_kernel: {
+        file: "scan.cu",
+        op: "scan_gae",
+        limit: "luck",
+        turns: [],
+        omitted: "it has no loop",
+        values: {},
+      },
     },
     faults: [
-      "scan.cu:17: the comment above bare_kernel has no bytes, no notes",
-      "scan.cu:17: the limit of bare_kernel is luck, expected memory, latency, issue",
+      "scan.cu:22: the comment above bare_kernel has no bytes, no notes",
+      "scan.cu:22: the limit of bare_kernel is luck, expected memory, latency, issue",
     ],
   });
 });
@@ -114,22 +136,77 @@ console.log(JSON.stringify(${JSON.stringify(names)}.map(plainName)));`;
   expect(run(program)).toEqual(["group_kernel", "merge_kernel"]);
 });
 
-test("registers are those of the build of all architectures until a kernel takes others on sm_90", () => {
-  const kernel = (name: string, arch: string, registers: number) => ({ name: `${name}(int)`, arch, registers });
-  const all = [
-    kernel("a", "sm_80", 40),
-    kernel("a", "sm_90", 32),
-    kernel("a", "sm_90", 38),
-    kernel("a", "sm_100", 36),
-    kernel("a", "sm_75", 99),
+test("a kernel that memory or instructions limit has a turn, or says why not", () => {
+  const kernel = (limit: string, more = "") =>
+    `// ledger    op\n// bytes     n\n// limit     ${limit}\n// notes     none\n${more}__global__ void a_kernel(int n) {`;
+  const turn = "// turn      1 of a_kernel: 4 loaded; 4 bytes; at most 9\n";
+  const texts = [
+    kernel("latency"),
+    kernel("memory", turn),
+    kernel("memory", "// omitted   it is not hot\n"),
+    kernel("issue"),
+    kernel("memory", `${turn}// omitted   it is not hot\n`),
   ];
-  const kept = { sm_80: 40, sm_90: 38, sm_100: 36 };
-  const program = `import { keptOr, registersOf } from ${script("registers.mjs")};
-const kept = registersOf(${JSON.stringify(all)});
-const some = [${JSON.stringify(all.slice(1, 3))}, ${JSON.stringify(all.slice(4))}].map((kernels) => registersOf(kernels) ?? null);
-console.log(JSON.stringify([kept, some, keptOr(kept, "a", 38), keptOr(kept, "a", 37), keptOr(kept, "b", 12)]));`;
-  const alike = (registers: number) => ({ sm_80: registers, sm_90: registers, sm_100: registers });
-  expect(run(program)).toEqual([{ a: kept }, [null, null], kept, alike(37), alike(12)]);
+  const program = `import { entriesOf } from ${script("entries.mjs")};
+console.log(JSON.stringify(${JSON.stringify(texts)}.map((text) => entriesOf("a.cu", text).faults.length)));`;
+  expect(run(program)).toEqual([0, 0, 0, 1, 1]);
+});
+
+describe("registers of all architectures", () => {
+  const registers = JSON.stringify(join(root, "scripts/ledger/registers.mjs"));
+  const kernel = (name: string, arch: string, count: number, spillStores = 0) => ({
+    name: `${name}(int)`,
+    arch,
+    registers: count,
+    spillStores,
+    spillLoads: 0,
+  });
+
+  test("are the most that an instance takes, and those of sm_90 where that has others", () => {
+    const program = `import { ARCHS, keptOr, registersOf } from ${registers};
+const every = (name, count) => ARCHS.map((arch) => ({ name: name + "(int)", arch, registers: count, spillStores: 0, spillLoads: 0 }));
+const all = [...every("a", 32), ${JSON.stringify(kernel("a", "sm_90", 38))}, ${JSON.stringify(kernel("a", "sm_61", 99))}];
+const kept = registersOf(all);
+const alike = (count) => Object.fromEntries(ARCHS.map((arch) => [arch, count]));
+console.log(JSON.stringify({ kept: kept.kernels.a, expected: { ...alike(32), sm_90: 38 }, spills: kept.spills, lacking: registersOf(all.slice(1)) ?? null,
+  same: keptOr(kept, "a", 38), other: keptOr(kept, "a", 37), unknown: keptOr(kept, "b", 12), alike: [alike(37), alike(12)] }));`;
+    const got = run(program) as Record<string, unknown>;
+    expect(got["kept"]).toEqual(got["expected"]);
+    expect(got["same"]).toEqual(got["expected"]);
+    expect([got["other"], got["unknown"]]).toEqual(got["alike"]);
+    expect(got).toMatchObject({ spills: 0, lacking: null });
+  });
+
+  test("lack no kernel, have none that is gone, and none that spills", () => {
+    const program = `import { ARCHS, faultsOfRegisters } from ${registers};
+const row = Object.fromEntries(ARCHS.map((arch) => [arch, 32]));
+const cases = [{ spills: 0, kernels: { a: row } }, { spills: 8, kernels: { b: row } }, { spills: 0, kernels: { a: { sm_90: 32 } } }];
+console.log(JSON.stringify(cases.map((kept) => faultsOfRegisters({ a: {} }, kept))));`;
+    const [good, bad, lacking] = run(program) as string[][];
+    expect(good).toEqual([]);
+    expect(bad).toEqual([
+      expect.stringContaining("a is missing"),
+      expect.stringContaining("b is gone"),
+      expect.stringContaining("spill 8 bytes"),
+    ]);
+    expect(lacking).toHaveLength(1);
+  });
+
+  test("are those that a release compiles", () => {
+    const program = `import { ARCHS } from ${registers};
+import { RELEASE } from ${JSON.stringify(join(root, "scripts/build/cuda.mjs"))};
+console.log(JSON.stringify([ARCHS, RELEASE.archs.split(";").map((arch) => "sm_" + arch)]));`;
+    const [kept, released] = run(program) as string[][];
+    expect(kept).toEqual(released);
+  });
+
+  test("are on file for every kernel", () => {
+    const program = `import { readFileSync } from "node:fs";
+import { readLedger } from ${script("entries.mjs")};
+import { faultsOfRegisters } from ${registers};
+console.log(JSON.stringify(faultsOfRegisters(readLedger().entries, JSON.parse(readFileSync("native/cuda/registers.json", "utf8")))));`;
+    expect(run(program)).toEqual([]);
+  });
 });
 
 if (existsSync(join(root, "build-cuda/resources.json"))) {
