@@ -1,11 +1,12 @@
 // npm run ledger: writes docs/cuda.md, and native/cuda/counts.json where cuobjdump is (scripts/ledger/cuobjdump.mjs). Behind a release
-// build, or with --all-architectures, which compiles for those that the last build lacks (half an hour of a core each, less where
+// build, or with --all-architectures, which compiles for those that the last build lacks (four minutes of a core each, less where
 // sources are as they were), also native/cuda/registers.json. With --check it writes nothing. Exits 1 where a comment above a kernel
 // lacks what the ledger needs, where a loop has more instructions than its entry allows or was counted in another source, where a
 // kernel spills or has no registers on file, or, checking, where the page is not what it would write.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { at, filesBelow, shown } from "./build/paths.mjs";
+import { findNvcc } from "./build/tools.mjs";
 import { COUNTS_FILE, countLoops, faultsOfCounts, keptCounts } from "./ledger/counts.mjs";
 import { resourcesFor } from "./ledger/cubins.mjs";
 import { findCuobjdump } from "./ledger/cuobjdump.mjs";
@@ -27,11 +28,11 @@ for (const { name } of unknown)
   faults.push(`${name} is in ${shown(resources)} and not in native/cuda; npm run build:cuda`);
 endWith(faults);
 const checks = process.argv.includes("--check");
-const cuobjdump = checks ? undefined : await findCuobjdump();
+const cuobjdump = checks || !findNvcc() ? undefined : await findCuobjdump();
 const counts = cuobjdump ? await countLoops(entries, cuobjdump) : keptCounts();
 if (!checks && !cuobjdump)
   console.log(
-    `ledger: no cuobjdump (SURPRISAL_CUOBJDUMP, PATH, a Triton of python3): instructions are those of ${COUNTS_FILE}`,
+    `ledger: no nvcc, or no cuobjdump (SURPRISAL_CUOBJDUMP, PATH, a Triton of python3): instructions are those of ${COUNTS_FILE}`,
   );
 const all = process.argv.includes("--all-architectures") ? await withAllArchitectures() : kernels;
 const registers = registersOf(all) ?? JSON.parse(readFileSync(at(REGISTERS_FILE), "utf8"));

@@ -7,7 +7,7 @@ import { readTurn } from "./turn-text.mjs";
 const NUMBERS = /^(float|double|int|long|Half|BFloat16)$/;
 const short = (name) => name.replace(/\(anonymous namespace\)::|srp::(cuda::)?/g, "").replaceAll("> >", ">>");
 
-/** "f<float, true>(int)" varies in "true"; "f<GaeScan<double>>()" in "GaeScan". */
+/** @public Tests import it in a program of their own. "f<float, true>(int)" varies in "true"; "f<GaeScan<double>>()" in "GaeScan". */
 export function variantOf(name) {
   const [, list = ""] = /^(?:void )?\w+<(.*)>\(/.exec(short(name)) ?? [];
   const bare = list.replace(/<(float|double|Half|BFloat16)>/g, "");
@@ -36,7 +36,7 @@ export function variantsSection(resources, ledger, { loops }) {
       })
       .join("; ");
   const rows = [...variants]
-    .filter(([name, set]) => set.size > 1)
+    .filter(([, set]) => set.size > 1)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, set]) => {
       const list = [...set].sort().map((one) => `\`${one || "plain"}\``);

@@ -152,6 +152,27 @@ console.log(JSON.stringify(${JSON.stringify(texts)}.map((text) => entriesOf("a.c
   expect(run(program)).toEqual([0, 0, 0, 1, 1]);
 });
 
+test("a kernel's variants are its template arguments that are no types of numbers", () => {
+  const names = [
+    "void srp::cuda::(anonymous namespace)::f<srp::BFloat16, true, srp::cuda::(anonymous namespace)::Tiles>(int)",
+    "void srp::cuda::(anonymous namespace)::f<srp::cuda::GaeScan<float> >(srp::cuda::GaeScan<float>::Args)",
+    "void srp::cuda::(anonymous namespace)::f<float>(int)",
+  ];
+  const program = `import { variantOf } from ${script("variants-section.mjs")};
+console.log(JSON.stringify(${JSON.stringify(names)}.map(variantOf)));`;
+  expect(run(program)).toEqual(["true, Tiles", "GaeScan", ""]);
+});
+
+test("cuobjdump is the one that is named, else one on PATH or of a Triton, else none", () => {
+  const program = `import { findCuobjdump } from ${script("cuobjdump.mjs")};
+process.env.SURPRISAL_CUOBJDUMP = "/named/cuobjdump";
+const named = await findCuobjdump();
+delete process.env.SURPRISAL_CUOBJDUMP;
+process.env.PATH = "/nowhere";
+console.log(JSON.stringify([named, (await findCuobjdump()) ?? null]));`;
+  expect(run(program)).toEqual(["/named/cuobjdump", null]);
+});
+
 describe("registers of all architectures", () => {
   const registers = JSON.stringify(join(root, "scripts/ledger/registers.mjs"));
   const kernel = (name: string, arch: string, count: number, spillStores = 0) => ({
