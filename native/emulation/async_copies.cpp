@@ -13,13 +13,27 @@ void AsyncCopies::reset(const char* memory, size_t bytes, unsigned threads) {
   used_ = false;
   memory_ = memory;
   bytes_ = bytes;
-  places_.assign(bytes / kPlace, Place{0, kNever, 0, kNever, 0, false, false, 0, 0});
+  places_.assign(bytes / kPlace, Place{{kNever, kNever, kNever, kNever}, kNever, 0, kNever, 0, false, 0, 0});
   threads_.assign(threads, Asked{});
 }
 
 bool AsyncCopies::inside(const void* place, size_t bytes) const {
   const auto begin = reinterpret_cast<uintptr_t>(memory_), at = reinterpret_cast<uintptr_t>(place);
   return at >= begin && at + bytes <= begin + bytes_;
+}
+
+unsigned AsyncCopies::asker_of(const void* at, size_t bytes, unsigned but) const {
+  const size_t first = static_cast<size_t>(static_cast<const char*>(at) - memory_);
+  for (size_t byte = first; byte < first + bytes; byte += 4) {
+    const unsigned asker = places_[byte / kPlace].askers[byte % kPlace / 4];
+    if (asker != kNever && asker != but) return asker;
+  }
+  return kNever;
+}
+
+void AsyncCopies::set_asker(const void* at, size_t bytes, unsigned thread) {
+  const size_t first = static_cast<size_t>(static_cast<const char*>(at) - memory_);
+  for (size_t byte = first; byte < first + bytes; byte += 4) places_[byte / kPlace].askers[byte % kPlace / 4] = thread;
 }
 
 std::string AsyncCopies::begin(const AsyncCopy& copy, unsigned thread, unsigned phase) {
@@ -32,15 +46,14 @@ std::string AsyncCopies::begin(const AsyncCopy& copy, unsigned thread, unsigned 
   used_ = true;
   Place& place = place_of(copy.to);
   const unsigned warp = thread / warpSize;
-  if (place.under_way && place.asker != thread)
-    return "copies to where a copy of thread " + number(place.asker) + " is under way";
+  const unsigned other = asker_of(copy.to, bytes, thread);
+  if (other != kNever) return "copies to where a copy of thread " + number(other) + " is under way";
   if (place.reading > 0)
     return "copies over what products of warp " + number(place.read_by) + " read, which it has not waited for";
   if (place.read == phase && (place.readers & ~(1u << warp)) != 0)
     return "copies over what warp " + number(static_cast<size_t>(__builtin_ctz(place.readers & ~(1u << warp)))) +
            " has read since the last __syncthreads";
-  place.under_way = true;
-  place.asker = thread;
+  set_asker(copy.to, bytes, thread);
   threads_[thread].copies.push_back(copy);
   ++threads_[thread].open;
   return {};
@@ -51,7 +64,8 @@ std::string AsyncCopies::read(const void* at, unsigned warp, unsigned phase) {
   if (reinterpret_cast<uintptr_t>(at) % kPlace != 0) return "reads a row that does not begin at a multiple of 16 bytes";
   used_ = true;
   Place& place = place_of(at);
-  if (place.under_way) return "reads what a copy of thread " + number(place.asker) + " has not brought yet";
+  const unsigned asker = asker_of(at, kPlace, kNever);
+  if (asker != kNever) return "reads what a copy of thread " + number(asker) + " has not brought yet";
   if (place.arrived == phase && place.arrived_by != warp)
     return "reads what a copy of warp " + number(place.arrived_by) + " brought, without a __syncthreads between";
   if (place.read != phase) place.readers = 0;
@@ -111,7 +125,7 @@ const AsyncCopy* AsyncCopies::due(unsigned thread, size_t groups, unsigned phase
     mine.done = mine.copies.front();
     mine.copies.pop_front();
     Place& place = place_of(mine.done.to);
-    place.under_way = false;
+    set_asker(mine.done.to, mine.done.bytes, kNever);
     place.arrived = phase;
     place.arrived_by = thread / warpSize;
     place.fenced = false;

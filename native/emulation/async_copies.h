@@ -4,6 +4,7 @@
 // wait, others see the copy behind the next __syncthreads; a place that others have read since the last one must not be copied
 // to. Matrix loads (matrix.h) tell which places were read.
 #pragma once
+#include <array>
 #include <deque>
 #include <string>
 #include <vector>
@@ -33,11 +34,10 @@ class AsyncCopies {
  private:
   static constexpr size_t kPlace = 16;  // bytes
   struct Place {
-    unsigned asker;  // the thread whose copy is under way
+    std::array<unsigned, 4> askers;  // of each 4 bytes: the thread whose copy is under way, or kNever
     unsigned arrived, arrived_by;  // phase in which a copy came, and its warp
     unsigned read;  // phase in which it was read
     uint32_t readers;  // warps
-    bool under_way;
     bool fenced;  // what arrived is there for products of warpgroups, too
     unsigned reading, read_by;  // products that are not waited for, and the warp of the last
   };
@@ -50,6 +50,9 @@ class AsyncCopies {
   };
   static constexpr unsigned kNever = ~0u;
 
+  // The thread of a copy that is under way to some of these bytes, other than `but`; kNever without one.
+  unsigned asker_of(const void* at, size_t bytes, unsigned but) const;
+  void set_asker(const void* at, size_t bytes, unsigned thread);
   bool inside(const void* place, size_t bytes) const;
   Place& place_of(const void* at) {
     return places_[static_cast<size_t>(static_cast<const char*>(at) - memory_) / kPlace];

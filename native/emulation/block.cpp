@@ -54,7 +54,7 @@ void Block::prepare(const Launch& launch, uint64_t number) {
   count_ = live_ = size.x * size.y * size.z;
   at_barrier_ = phases_ = 0;
   error_.clear();
-  shared_.reset(launch.shared_bytes);
+  shared_.reset(launch.shared_bytes, launch.shared_most);
   copies_.reset(shared_.begin(), shared_.bytes(), count_);
   products_.reset((count_ + warpSize - 1) / warpSize);
 

@@ -23,7 +23,7 @@ struct Launch {
   Kernel kernel;
   dim3 grid, block;
   unsigned cluster;  // blocks of one
-  size_t shared_bytes;
+  size_t shared_bytes, shared_most;  // dynamic ones; at most so many in all
   Settings settings;
 };
 

@@ -36,6 +36,12 @@ size_t srp::emulation::shared_bytes_allowed(const void* function) {
   return found == all.bytes.end() ? SharedMemory::kLimit : found->second;
 }
 
+size_t srp::emulation::shared_bytes_in_all(const void* function) {
+  Allowed& all = process_wide<Allowed>();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  return all.bytes.count({current_device(), function}) ? SharedMemory::kMost : SharedMemory::kLimit;
+}
+
 cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value) {
   SRP_BEGIN("cudaFuncSetAttribute");
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 ||

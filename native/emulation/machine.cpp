@@ -199,7 +199,8 @@ cudaError_t try_launch(const Launch& launch, cudaStream_t handle) {
 
 void launch(const Kernel& kernel, dim3 grid, dim3 block, unsigned cluster, size_t shared_bytes, cudaStream_t stream) {
   try {
-    try_launch({kernel, grid, block, cluster, shared_bytes, current_settings()}, stream);
+    try_launch({kernel, grid, block, cluster, shared_bytes, shared_bytes_in_all(kernel.function), current_settings()},
+               stream);
   } catch (...) {
     record(cudaErrorMemoryAllocation);
   }

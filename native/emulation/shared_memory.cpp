@@ -29,12 +29,13 @@ SharedMemory::~SharedMemory() {
 }
 
 // Runs between blocks, never while threads of one block are alive: TSan sees this memset and must find it ordered.
-void SharedMemory::reset(size_t dynamic_bytes) {
+void SharedMemory::reset(size_t dynamic_bytes, size_t limit) {
   unpoison(arena_, kArena);
   memset(arena_, kPoison, static_cast<size_t>(free_ - arena_));
   poison(arena_, kArena);
   regions_.clear();
   used_ = 0;
+  limit_ = limit;
   free_ = arena_ + kRedZone;
   place(nullptr, dynamic_bytes, kAlignment);
 }
@@ -45,7 +46,7 @@ char* SharedMemory::place(const SharedArray* array, size_t bytes, size_t alignme
   const size_t offset = static_cast<size_t>(free_ - arena_);
   const size_t align = std::max(alignment, kAlignment);
   const size_t begin = (offset + align - 1) / align * align;
-  if (used_ + bytes > (regions_.empty() ? kMost : limit()) || begin + bytes + kRedZone > kArena) return nullptr;
+  if (used_ + bytes > limit_ || begin + bytes + kRedZone > kArena) return nullptr;
   used_ += bytes;
   free_ = arena_ + begin + bytes + kRedZone;
   unpoison(arena_ + begin, bytes);

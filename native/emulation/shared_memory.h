@@ -21,13 +21,13 @@ class SharedMemory {
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
 
-  // A new block: nothing placed but the launch's dynamic bytes, every byte a NaN's.
-  void reset(size_t dynamic_bytes);
+  // A new block: nothing placed but the launch's dynamic bytes, every byte a NaN's. `limit`: of all arrays.
+  void reset(size_t dynamic_bytes, size_t limit);
   // The storage of this array, the same for every thread. Null when limit() is passed.
   void* find(const SharedArray& array, size_t bytes, size_t alignment);
   void* dynamic() const { return regions_.front().begin; }
   size_t used() const { return used_; }
-  size_t limit() const { return regions_.front().bytes > kLimit ? kMost : kLimit; }
+  size_t limit() const { return limit_; }
   // Of all arrays, with what lies between them.
   const char* begin() const { return arena_; }
   size_t bytes() const;
@@ -45,6 +45,7 @@ class SharedMemory {
   char* arena_;
   char* free_;       // first byte behind the last region's red zone
   size_t used_ = 0;  // bytes of all regions
+  size_t limit_ = kLimit;
   std::vector<Region> regions_;
 };
 

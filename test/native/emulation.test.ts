@@ -26,6 +26,7 @@ const BROKEN_RULES: [name: string, rule: RegExp][] = [
     "copy-over-read",
     / copies over what warp \d has read since the last __syncthreads, by __pipeline_memcpy_async \S+$/,
   ],
+  ["copy-twice", / copies to where a copy of thread \d+ is under way, by __pipeline_memcpy_async \S+$/],
   [
     "copy-left",
     / returned while 1 of its copies to shared memory are under way, the first by __pipeline_memcpy_async \S+$/,

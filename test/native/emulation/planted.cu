@@ -171,6 +171,16 @@ __global__ void copy_left_kernel(int* out) {
   __pipeline_commit();
 }
 
+// Four threads may each bring 4 bytes of a row, but not two the same 4.
+__global__ void copy_twice_kernel(int* out) {
+  SRP_SHARED(Row, rows, kThreads / 4);
+  const unsigned word = threadIdx.x % 4 == 1 ? 0 : threadIdx.x % 4;
+  __pipeline_memcpy_async(&rows[threadIdx.x / 4].words[word], out, sizeof(int));  // BUG copy-twice
+  __pipeline_commit();
+  __syncthreads();
+  __pipeline_wait_prior(0);
+}
+
 __global__ void copy_uneven_kernel(int* out) {
   SRP_SHARED(Row, rows, kThreads);
   __pipeline_memcpy_async(&rows[threadIdx.x], out + 1, sizeof(Row));  // BUG copy-uneven
@@ -412,6 +422,7 @@ static const Bug kBugs[] = {
     {"copy-without-barrier", copy_without_barrier_kernel, 1, 0},
     {"copy-over-read", copy_over_read_kernel, 1, 0},
     {"copy-left", copy_left_kernel, 1, 0},
+    {"copy-twice", copy_twice_kernel, 1, 0},
     {"copy-uneven", copy_uneven_kernel, 1, 0},
     {"half-a-warp", half_a_warp_kernel, 1, 0},
     {"product-unawaited", product_unawaited_kernel, 1, kProductBytes},
