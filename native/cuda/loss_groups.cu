@@ -14,7 +14,7 @@ namespace {
 // notes     the second of two launches of groups: ratio, losses and gradient; the blocks of a group add its rows alike
 // turn      4 of loss_groups_kernel<float>: 4 loads, 16 stored; 5 bytes; at most 29.9, 30.5 on sm_89
 template <class F>
-__global__ void __launch_bounds__(kRowThreads, 2)
+__global__ void __launch_bounds__(kPieceLanes, 2)
     loss_groups_kernel(LossArgs a, int blocks, const LogSum* sums, uint32_t* faults) {
   const int64_t g = blockIdx.x / blocks;
   const int block = static_cast<int>(blockIdx.x % blocks);
@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(kRowThreads, 2)
     const int64_t b = member(a.members, m);
     if (b < 0 || b >= a.B) continue;
     const Range row = row_range(a.offsets, a.T, a.n, b);
-    spread(static_cast<F*>(a.grad_log_probs), a.mask, row, row_grad[0], static_cast<int>(threadIdx.x), kRowThreads);
+    spread(static_cast<F*>(a.grad_log_probs), a.mask, row, row_grad[0], static_cast<int>(threadIdx.x), kPieceLanes);
   }
 }
 
@@ -56,11 +56,11 @@ srp_status group_losses_of(srp_queue* queue, const LossArgs& a) {
   const Scratch scratch(queue, static_cast<size_t>(a.B) * sizeof(LogSum));
   SRP_TRY(scratch.status());
   LogSum* const sums = scratch.as<LogSum>();
-  sum_rows<F>(queue, a, sums);
+  SRP_TRY(sum_rows<F>(queue, "loss_row", a, sums));
   if (a.G == 0) return launched("loss_row");
   const int64_t rows = a.grad_log_probs && a.B > a.G ? (a.B + a.G - 1) / a.G : 1;
   SRP_TRY(check_grid("loss_row", a.G * rows));
-  SRP_LAUNCH((loss_groups_kernel<F>), dim3(static_cast<unsigned>(a.G * rows)), dim3(kRowThreads), 0, queue->stream, a,
+  SRP_LAUNCH((loss_groups_kernel<F>), dim3(static_cast<unsigned>(a.G * rows)), dim3(kPieceLanes), 0, queue->stream, a,
              static_cast<int>(rows), sums, queue->faults);
   return launched("loss_row");
 }

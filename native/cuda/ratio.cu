@@ -1,7 +1,7 @@
 // Log ratios of tokens and rows (contract: surprisal/ratio.h); those of groups are in ratio_groups.cu.
 //
 //   token      four tokens a thread
-//   sequence   a warp or a block a row (row_strips.cuh: which, and why the bits are the same)
+//   sequence   a warp or a block a row (row_pieces.cuh: which, and why the bits are the same)
 #include "backend.cuh"
 #include "ratio_rows.cuh"
 
@@ -38,24 +38,17 @@ __global__ void log_tokens_kernel(srp_ratio_log_args a) {
 // ledger    ratio_log
 // bytes     n (2 s + mask) + s B outputs
 // limit     memory
-// notes     a warp or a block a row; eight tokens of a lane under way
-// variants  of a row's length: a warp alone has no barriers, and of rows beyond 512 tokens a block's warps share one
-// turn      8 of log_rows_kernel<float, true>: 64 loaded, 16 float64; 9 bytes; at most 27.7, 29.3 on sm_89; before 38.1
-template <class F, bool kTogether>
-__global__ void __launch_bounds__(kRowThreads, 4) log_rows_kernel(srp_ratio_log_args a, uint32_t* faults) {
-  const int64_t b = own_row<kTogether>();
-  if (b >= a.B) return;  // true for a whole warp; with a block for each row, never
-  const LogSum row = sum_row<F, kTogether>(a, own_range<kTogether>(a.offsets, a.T, a.n, b, faults));
-  if (worker<kTogether>() == 0) store_log_ratio<F>(a, b, log_ratio_of(row, a.reduce));
+// notes     a warp or a block a row; the next eight tokens of a lane are under way
+// turn      8 of log_rows_kernel<BlockPieces, float>: 72 loaded, 16 float64; 9 bytes; at most 16
+template <class Team, class F>
+__global__ void __launch_bounds__(kPieceLanes, 4) log_rows_kernel(srp_ratio_log_args a, uint32_t* faults) {
+  const int64_t b = Team::slot();
+  if (b >= a.B) return;  // the whole team
+  const LogSum row = sum_row<F, Team>(a, team_row<Team>(a, b, faults));
+  if (Team::leads()) store_log_ratio<F>(a, b, log_ratio_of(row, a.reduce));
 }
 
 // Launchers
-
-template <class F, bool kTogether>
-void log_rows(srp_queue* queue, const srp_ratio_log_args& a) {
-  const dim3 grid(static_cast<unsigned>(row_blocks<kTogether>(a.B)));
-  SRP_LAUNCH((log_rows_kernel<F, kTogether>), grid, dim3(kRowThreads), 0, queue->stream, a, queue->faults);
-}
 
 template <class F>
 srp_status log_level(srp_queue* queue, const srp_ratio_log_args& a) {
@@ -64,7 +57,9 @@ srp_status log_level(srp_queue* queue, const srp_ratio_log_args& a) {
     SRP_LAUNCH((log_tokens_kernel<F>), dim3(blocks_for((a.n + kQuad - 1) / kQuad, kThreads)), dim3(kThreads), 0,
                queue->stream, a);
   if (a.level == SRP_LEVEL_SEQUENCE && a.B > 0)
-    takes_block(a.n, a.B) ? log_rows<F, true>(queue, a) : log_rows<F, false>(queue, a);
+    return launch_rows("ratio_log", a, [&](auto team, dim3 grid) {
+      SRP_LAUNCH((log_rows_kernel<decltype(team), F>), grid, dim3(kPieceLanes), 0, queue->stream, a, queue->faults);
+    });
   return launched("ratio_log");
 }
 

@@ -10,11 +10,11 @@ namespace {
 // notes     a warp a group
 template <class F>
 __global__ void log_groups_kernel(srp_ratio_log_args a, const LogSum* sums, uint32_t* faults) {
-  const int64_t g = own_row<false>();
+  const int64_t g = WarpPieces::slot();
   if (g >= a.G) return;
   const Range group = checked_group(a.group_offsets, a.B, g, faults);
   const LogSum unit = sum_group(a, sums, group, faults);
-  if (threadIdx.x % kWarp == 0) store_log_ratio<F>(a, g, log_ratio_of(unit, a.reduce));
+  if (WarpPieces::leads()) store_log_ratio<F>(a, g, log_ratio_of(unit, a.reduce));
 }
 
 }  // namespace
@@ -24,10 +24,10 @@ srp_status log_groups(srp_queue* queue, const srp_ratio_log_args& a) {
   const Scratch scratch(queue, static_cast<size_t>(a.B) * sizeof(LogSum));
   SRP_TRY(scratch.status());
   LogSum* const sums = scratch.as<LogSum>();
-  sum_rows<F>(queue, a, sums);
+  SRP_TRY(sum_rows<F>(queue, "ratio_log", a, sums));
   if (a.G > 0)
-    SRP_LAUNCH((log_groups_kernel<F>), dim3(static_cast<unsigned>(row_blocks<false>(a.G))), dim3(kRowThreads), 0,
-               queue->stream, a, sums, queue->faults);
+    SRP_LAUNCH((log_groups_kernel<F>), dim3(blocks_for(a.G, WarpPieces::kTeams)), dim3(kPieceLanes), 0, queue->stream,
+               a, sums, queue->faults);
   return launched("ratio_log");
 }
 

@@ -1,29 +1,37 @@
 // The sum of log-prob differences of a row, which log ratios of rows and of groups start from.
 #pragma once
-#include "policy_pairs.cuh"
 #include "quads.cuh"
-#include "row_strips.cuh"
 #include "shared/ratio.h"
+#include "token_pairs.cuh"
 
 namespace srp::cuda {
 
-// A lane's differences of a strip.
-template <class F, class Args>
-__device__ __forceinline__ void add_differences(const Args& a, int64_t begin, int64_t end, RowNumbers<2>& mine) {
-  const PolicyPairs<F, kOfLane> tokens(a, begin, 0, end);
-  SRP_UNROLL
-  for (int k = 0; k < kOfLane; ++k) {
-    mine.sums[0] += tokens.kept[k] ? tokens.difference(k) : 0.0;
-    mine.sums[1] += tokens.kept[k] ? 1.0 : 0.0;
-  }
+// Of a lane's tokens, of a warp or of the whole row.
+struct RowSum {
+  double sum;
+  int64_t kept;
+};
+__device__ __forceinline__ RowSum warp_total(const RowSum& x) {
+  return {warp_reduce(x.sum, Sum{}), warp_reduce(x.kept, Sum{})};
 }
+__device__ __forceinline__ RowSum joined(const RowSum& a, const RowSum& b) { return {a.sum + b.sum, a.kept + b.kept}; }
 
-// All threads that share the row call it, and all get the sum.
-template <class F, bool kTogether, class Args>
+// All threads of the team call it, and all get the sum.
+template <class F, class Team, class Args>
 __device__ __forceinline__ LogSum sum_row(const Args& a, const Range& row) {
-  const RowNumbers<2> numbers = add_row<kTogether, 2>(
-      row, [&](int64_t begin, int64_t end, RowNumbers<2>& mine) { add_differences<F>(a, begin, end, mine); });
-  return {numbers.sums[0], static_cast<int64_t>(numbers.sums[1])};
+  constexpr int kCount = Team::kTeams == 1 && sizeof(F) == sizeof(float) ? 8 : 4;
+  const RowSum all = Team::total(lanes_of<F>(row), [&](int lane) {
+    RowSum mine = {0, 0};
+    each_pairs<F, kCount, Team::kTeams == 1>(a, row, lane, [&](int64_t, const TokenPairs<F, kCount>& tokens) {
+      mine.kept += __popc(tokens.kept);
+      SRP_UNROLL
+      for (int e = 0; e < kCount; ++e)
+        if (tokens.kept >> e & 1)
+          mine.sum += static_cast<double>(tokens.log_probs.at[e]) - static_cast<double>(tokens.old_log_probs.at[e]);
+    });
+    return mine;
+  });
+  return {all.sum, all.kept};
 }
 
 // Defined in ratio_groups.cu.

@@ -277,7 +277,7 @@ srp_status moments(srp_queue* queue, const srp_reduce_moments_args& a) {
                queue->faults);
   }));
   if (!several) return SRP_OK;
-  if (a.n / a.B > kShortRow)
+  if (takes_block(a.n, a.B))
     SRP_LAUNCH((merge_chunks_kernel<BlockMerge>), dim3(static_cast<unsigned>(a.B)), dim3(kLanes), 0, queue->stream,
                rows, chunks, a.partials);
   else

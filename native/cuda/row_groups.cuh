@@ -10,14 +10,12 @@ namespace srp::cuda {
 // bytes     n (2 s + mask) + 16 B
 // limit     memory
 // notes     a warp or a block a row; the first of the two launches of a group
-// variants  of a row's length: a warp alone has no barriers, and of rows beyond 512 tokens a block's warps share one
-// turn      8 of row_sums_kernel<float, srp_loss_token_args, true>: 24 loads, 24 float64; 9 bytes; at most 38, 38.5 on sm_89
-template <class F, class Args, bool kTogether>
-__global__ void __launch_bounds__(kRowThreads, 4) row_sums_kernel(Args a, LogSum* sums, uint32_t* faults) {
-  const int64_t b = own_row<kTogether>();
-  if (b >= a.B) return;  // true for a whole warp; with a block for each row, never
-  const LogSum row = sum_row<F, kTogether>(a, own_range<kTogether>(a.offsets, a.T, a.n, b, faults));
-  if (worker<kTogether>() == 0) sums[b] = row;
+template <class Team, class F, class Args>
+__global__ void __launch_bounds__(kPieceLanes, 4) row_sums_kernel(Args a, LogSum* sums, uint32_t* faults) {
+  const int64_t b = Team::slot();
+  if (b >= a.B) return;  // the whole team
+  const LogSum row = sum_row<F, Team>(a, team_row<Team>(a, b, faults));
+  if (Team::leads()) sums[b] = row;
 }
 
 // The row of a group's member, or -1 for one outside the batch.
@@ -59,15 +57,12 @@ __device__ __forceinline__ LogSum sum_group(const Args& a, const LogSum* sums, c
 }
 
 template <class F, class Args>
-void sum_rows(srp_queue* queue, const Args& a, LogSum* sums) {
-  if (a.B == 0) return;  // a grid of size 0 is a CUDA error
-  const dim3 block(kRowThreads);
-  if (takes_block(a.n, a.B))
-    SRP_LAUNCH((row_sums_kernel<F, Args, true>), dim3(static_cast<unsigned>(row_blocks<true>(a.B))), block, 0,
-               queue->stream, a, sums, queue->faults);
-  else
-    SRP_LAUNCH((row_sums_kernel<F, Args, false>), dim3(static_cast<unsigned>(row_blocks<false>(a.B))), block, 0,
-               queue->stream, a, sums, queue->faults);
+srp_status sum_rows(srp_queue* queue, const char* op, const Args& a, LogSum* sums) {
+  if (a.B == 0) return SRP_OK;  // a grid of size 0 is a CUDA error
+  return launch_rows(op, a, [&](auto team, dim3 grid) {
+    SRP_LAUNCH((row_sums_kernel<decltype(team), F, Args>), grid, dim3(kPieceLanes), 0, queue->stream, a, sums,
+               queue->faults);
+  });
 }
 
 }  // namespace srp::cuda

@@ -88,33 +88,37 @@ SRP_HD void store_measures(const srp_correction_measure_args& a, int64_t b, cons
   if (a.below) a.below[b] = below;
 }
 
-// Weight and flag of token i, which enters or lies under the mask; returns whether it is kept.
-template <class F>
-SRP_HD bool bound_token(const srp_correction_bound_args& a, int64_t i, bool enters, double factor, double log_prob,
-                        double old_log_prob) {
-  double weight = a.masked_weight;
-  bool kept = false;
-  if (enters) {
-    const double x = statistic_of(a.statistic, a.log_clamp, log_prob, old_log_prob);
-    const bool outside = x < a.low || x > a.high;
-    weight = scaled(factor, a.outside == SRP_OUTSIDE_CLAMP ? clamp(x, a.low, a.high) : outside ? 0.0 : x);
-    kept = x >= a.low && x <= a.high && factor != 0;
-  }
-  if (a.weights) store(static_cast<F*>(a.weights), i, weight);
-  if (a.kept) a.kept[i] = kept ? 1 : 0;
-  return kept;
+// Weight and flag of a token, which enters or lies under the mask.
+struct TokenBound {
+  double weight;
+  bool kept;
+};
+
+SRP_HD TokenBound token_bound(const srp_correction_bound_args& a, bool enters, double factor, double log_prob,
+                              double old_log_prob) {
+  if (!enters) return {a.masked_weight, false};
+  const double x = statistic_of(a.statistic, a.log_clamp, log_prob, old_log_prob);
+  const bool outside = x < a.low || x > a.high;
+  return {scaled(factor, a.outside == SRP_OUTSIDE_CLAMP ? clamp(x, a.low, a.high)
+                         : outside                      ? 0.0
+                                                        : x),
+          x >= a.low && x <= a.high && factor != 0};
 }
 
 SRP_HD double row_factor(const srp_correction_bound_args& a, int64_t b) {
   return a.row_factors ? a.row_factors[b] : 1.0;
 }
 
+// Writes those of token i; returns whether it is kept.
 template <class F>
 SRP_HD bool bound_token(const srp_correction_bound_args& a, int64_t b, int64_t i) {
   const bool enters = !a.mask || a.mask[i];
   const double log_prob = enters ? load(static_cast<const F*>(a.log_probs), i) : 0;
-  return bound_token<F>(a, i, enters, row_factor(a, b), log_prob,
-                        enters ? load(static_cast<const F*>(a.old_log_probs), i) : 0);
+  const TokenBound bound =
+      token_bound(a, enters, row_factor(a, b), log_prob, enters ? load(static_cast<const F*>(a.old_log_probs), i) : 0);
+  if (a.weights) store(static_cast<F*>(a.weights), i, bound.weight);
+  if (a.kept) a.kept[i] = bound.kept ? 1 : 0;
+  return bound.kept;
 }
 
 template <class Args>
