@@ -1,5 +1,5 @@
-// What a run of tokens does to the carry of a scan from right to left, as a function that composes: so that the runs of a row
-// can be looked at side by side.
+// What a run of tokens does to the carry of gae, returns and V-trace, as a function that composes: so that the runs of a row can be
+// looked at side by side. Those of sums: scan_sum_maps.cuh.
 //
 // The carry is (value, sum): the value of the step behind, and what is summed up. A step makes it (its value, an affine function
 // of both); a masked token leaves it (SKIP) or makes it 0 (CUT). `then` composes, `apply` carries through. A map that does
@@ -11,6 +11,13 @@
 
 namespace srp::cuda {
 
+constexpr int kMostWarps = 4;  // of a block
+
+// Of the pairs of arrays of a scan (each_pair): all, and those that have an input wherever arguments are plain.
+struct ArrayCounts {
+  int pairs, inputs;
+};
+
 struct Carry {
   double value, sum;
 };
@@ -19,10 +26,10 @@ struct CarryMap {
   enum Kind : int { kKeeps, kForgets, kAffine };
   double value, constant, of_value, of_sum;
   int kind;
-};
 
-__device__ __forceinline__ CarryMap keeping() { return {0, 0, 0, 0, CarryMap::kKeeps}; }
-__device__ __forceinline__ CarryMap forgetting() { return {0, 0, 0, 0, CarryMap::kForgets}; }
+  static __device__ __forceinline__ CarryMap keeping() { return {0, 0, 0, 0, kKeeps}; }
+  static __device__ __forceinline__ CarryMap forgetting() { return {0, 0, 0, 0, kForgets}; }
+};
 
 __device__ __forceinline__ Carry apply(const CarryMap& map, const Carry& carry) {
   if (map.kind == CarryMap::kKeeps) return carry;
@@ -47,16 +54,14 @@ __device__ __forceinline__ CarryMap then_step(const CarryMap& first, const Carry
           keeps ? second.of_sum : second.of_sum * first.of_sum, CarryMap::kAffine};
 }
 
-// From the lane `distance` on, and from lane `from`, of each `kLanes` lanes of a warp.
-template <int kLanes>
-__device__ __forceinline__ CarryMap shuffled_down(const CarryMap& map, int distance) {
-  const auto moved = [&](auto x) { return __shfl_down_sync(kFullWarp, x, distance, kLanes); };
-  return {moved(map.value), moved(map.constant), moved(map.of_value), moved(map.of_sum), moved(map.kind)};
+// Each number by itself: to another lane, or from memory.
+template <class Move>
+__device__ __forceinline__ CarryMap moved(const CarryMap& map, const Move& move) {
+  return {move(map.value), move(map.constant), move(map.of_value), move(map.of_sum), move(map.kind)};
 }
-template <int kLanes>
-__device__ __forceinline__ CarryMap shuffled(const CarryMap& map, int from) {
-  const auto moved = [&](auto x) { return __shfl_sync(kFullWarp, x, from, kLanes); };
-  return {moved(map.value), moved(map.constant), moved(map.of_value), moved(map.of_sum), moved(map.kind)};
+template <class Move>
+__device__ __forceinline__ Carry moved(const Carry& carry, const Move& move) {
+  return {move(carry.value), move(carry.sum)};
 }
 
 // ---- the map of token i: what step() of shared/scan.h does to its carry
@@ -74,7 +79,8 @@ __device__ __forceinline__ bool kept_at(const Args& a, int64_t i) {
 template <class F>
 __device__ __forceinline__ CarryMap token_map(const srp_scan_gae_args& a, int64_t i) {
   const bool kept = kept_at(a, i);
-  if (!kept && a.mask_mode != SRP_MASK_STEPS) return a.mask_mode == SRP_MASK_CUT ? forgetting() : keeping();
+  if (!kept && a.mask_mode != SRP_MASK_STEPS)
+    return a.mask_mode == SRP_MASK_CUT ? CarryMap::forgetting() : CarryMap::keeping();
   const double gamma = kept ? discount_at<F>(a.gammas, a.gamma, i) : a.gamma;
   const double reward = kept ? number_at<F>(a.rewards, i) : 0, value = kept ? number_at<F>(a.values, i) : 0;
   return {value, reward - value, gamma, gamma * lambda_at<F>(a, a.lambda, i, kept), CarryMap::kAffine};
@@ -83,7 +89,8 @@ __device__ __forceinline__ CarryMap token_map(const srp_scan_gae_args& a, int64_
 template <class F>
 __device__ __forceinline__ CarryMap token_map(const srp_scan_returns_args& a, int64_t i) {
   const bool kept = kept_at(a, i);
-  if (!kept && a.mask_mode != SRP_MASK_STEPS) return a.mask_mode == SRP_MASK_CUT ? forgetting() : keeping();
+  if (!kept && a.mask_mode != SRP_MASK_STEPS)
+    return a.mask_mode == SRP_MASK_CUT ? CarryMap::forgetting() : CarryMap::keeping();
   const double gamma = kept ? discount_at<F>(a.gammas, a.gamma, i) : a.gamma;
   return {0, kept ? number_at<F>(a.rewards, i) : 0, 0, gamma, CarryMap::kAffine};
 }
@@ -91,7 +98,8 @@ __device__ __forceinline__ CarryMap token_map(const srp_scan_returns_args& a, in
 template <class F>
 __device__ __forceinline__ CarryMap token_map(const srp_scan_vtrace_args& a, int64_t i) {
   const bool kept = kept_at(a, i);
-  if (!kept && a.mask_mode != SRP_MASK_STEPS) return a.mask_mode == SRP_MASK_CUT ? forgetting() : keeping();
+  if (!kept && a.mask_mode != SRP_MASK_STEPS)
+    return a.mask_mode == SRP_MASK_CUT ? CarryMap::forgetting() : CarryMap::keeping();
   const double gamma = kept ? discount_at<F>(a.gammas, a.gamma, i) : a.gamma;
   const double reward = kept ? number_at<F>(a.rewards, i) : 0, value = kept ? number_at<F>(a.values, i) : 0;
   const double weight = kept ? number_at<F>(a.weights, i) : 1;
@@ -134,7 +142,7 @@ __device__ __forceinline__ srp_scan_vtrace_args plain(srp_scan_vtrace_args a) {
   return a;
 }
 
-// ---- the carry of a scan of shared/scan.h, and a scan that goes on from one
+// ---- the carry of a scan of shared/scan.h, and a scan that goes on from one, towards the total of its row
 
 template <class F>
 __device__ __forceinline__ Carry carry_of(const GaeScan<F>& scan) {
@@ -150,20 +158,30 @@ __device__ __forceinline__ Carry carry_of(const VtraceScan<F>& scan) {
 }
 
 template <class F>
-__device__ __forceinline__ void go_on(GaeScan<F>& scan, const Carry& carry) {
+__device__ __forceinline__ void go_on(GaeScan<F>& scan, const srp_scan_gae_args&, const Carry& carry, const Carry&) {
   scan.next_value = carry.value;
   scan.next_advantage = carry.sum;
 }
 template <class F>
-__device__ __forceinline__ void go_on(ReturnsScan<F>& scan, const Carry& carry) {
+__device__ __forceinline__ void go_on(ReturnsScan<F>& scan, const srp_scan_returns_args&, const Carry& carry,
+                                      const Carry&) {
   scan.next_return = carry.sum;
 }
 template <class F>
-__device__ __forceinline__ void go_on(VtraceScan<F>& scan, const Carry& carry) {
+__device__ __forceinline__ void go_on(VtraceScan<F>& scan, const srp_scan_vtrace_args&, const Carry& carry,
+                                      const Carry&) {
   scan.next_value = carry.value;
-  scan.next_target = carry.value + carry.sum;
   scan.accumulated = carry.sum;
 }
+
+// None computes anything ahead, or needs the total of its row.
+__device__ __forceinline__ void prepare(const srp_scan_gae_args&) {}
+__device__ __forceinline__ void prepare(const srp_scan_returns_args&) {}
+__device__ __forceinline__ void prepare(const srp_scan_vtrace_args&) {}
+
+SRP_HD constexpr bool needs_total(const srp_scan_gae_args&) { return false; }
+SRP_HD constexpr bool needs_total(const srp_scan_returns_args&) { return false; }
+SRP_HD constexpr bool needs_total(const srp_scan_vtrace_args&) { return false; }
 
 // ---- the numbers of a row, in a copy of the arguments whose token 0 is `begin`. Those of tokens are read where they lie: room for them
 // among the arrays of a tile would halve the warps of a block.
@@ -195,8 +213,27 @@ __device__ __forceinline__ void each_pair(srp_scan_vtrace_args& a, const Visit& 
   visit(a.weights, a.accumulated);
 }
 
-SRP_HD constexpr int pairs_of(const srp_scan_gae_args*) { return 2; }
-SRP_HD constexpr int pairs_of(const srp_scan_returns_args*) { return 1; }
-SRP_HD constexpr int pairs_of(const srp_scan_vtrace_args*) { return 3; }
+// And an input that may be there.
+template <class Visit>
+__device__ __forceinline__ void each_extra(srp_scan_gae_args& a, const Visit& visit) {
+  visit(a.gammas);
+}
+template <class Visit>
+__device__ __forceinline__ void each_extra(srp_scan_returns_args& a, const Visit& visit) {
+  visit(a.gammas);
+}
+template <class Visit>
+__device__ __forceinline__ void each_extra(srp_scan_vtrace_args& a, const Visit& visit) {
+  visit(a.gammas);
+}
+
+// How many there may be, and how many there are, the extra one among them.
+constexpr ArrayCounts counts_of(const srp_scan_gae_args*) { return {2, 2}; }
+constexpr ArrayCounts counts_of(const srp_scan_returns_args*) { return {1, 1}; }
+constexpr ArrayCounts counts_of(const srp_scan_vtrace_args*) { return {3, 3}; }
+
+SRP_HD int arrays_of(const srp_scan_gae_args& a) { return 2 + (a.gammas ? 1 : 0); }
+SRP_HD int arrays_of(const srp_scan_returns_args& a) { return 1 + (a.gammas ? 1 : 0); }
+SRP_HD int arrays_of(const srp_scan_vtrace_args& a) { return 3 + (a.gammas ? 1 : 0); }
 
 }  // namespace srp::cuda

@@ -1,9 +1,9 @@
-// Strips of few long rows, which blocks scan side by side: each is read once, its tiles stay in shared memory, and the carry comes from
-// the strips behind it.
+// Strips of few long rows, which blocks scan side by side: the tiles of a strip stay in shared memory, and the carry comes from the
+// strips ahead of it in the order of the scan.
 //
-// Blocks take their strips in the order in which they start, from the ends of the rows on, so that a strip waits only for blocks that are
-// running or done. It composes the maps of the strips behind it in its section by itself; the carry into a section comes from the section
-// behind it, which its first strip hands over. So a row is as many steps that wait for each other as it has sections.
+// Blocks take their strips in that order as they start, so that a strip waits only for blocks that are running or done. It composes the
+// maps of the strips ahead of it in its section by itself; the carry into a section comes from the section ahead of it, whose last strip
+// hands it over. So a row is as many steps that wait for each other as it has sections.
 #pragma once
 #include "look_back.cuh"
 #include "scan_tiles.cuh"
@@ -11,61 +11,76 @@
 namespace srp::cuda {
 
 // What blocks tell each other. Flags and the counter are 0 before the launch.
+template <class Scan>
 struct StripChain {
-  CarryMap* maps;  // [B, strips]
-  Carry* carries;  // [B, sections]: into each section
+  using Map = MapOf<Scan>;
+  using Carry = CarryOf<Scan>;
+
+  Map* maps;  // [B, strips]
+  Carry* carries;  // [B, sections + 1]: into each section by its turn, and out of the last
   uint32_t *of_maps, *of_carries;  // flags
   LookBack::Word* started;
   int64_t strips;  // of the longest row that there may be
 
-  // The carry into strip s of row b, whose map is `own`. `first` comes into the row, of which `used` strips have tokens. All threads of
-  // the block call it.
-  __device__ Carry into(int64_t b, int64_t s, int64_t used, const CarryMap& own, const Carry& first) const {
+  static SRP_HD int64_t carries_of(int64_t strips) { return sections_of(strips) + 1; }
+
+  // Strip s of row b, of which `used` strips have tokens. `tells`: hands over what its map makes of what is ahead; `first` comes into the
+  // row. `asks`: returns the carry into the strip. All threads of the block call it.
+  __device__ Carry into(int64_t b, int64_t s, int64_t used, const Map& own, const Carry& first, bool tells,
+                        bool asks) const {
     SRP_SHARED(Carry, found, 1);
-    if (threadIdx.x < kWarp) find(b, s, used, own, first, found);
+    if (threadIdx.x < kWarp) find(b, s, used, own, first, tells, asks, found);
     __syncthreads();
     return found[0];
   }
 
+  // The carry out of the row, where all its strips have told theirs, or will: those of blocks that started earlier.
+  __device__ Carry total(int64_t b, int64_t used) const { return carry_at(b, sections_of(used)); }
+
  private:
-  __device__ void find(int64_t b, int64_t s, int64_t used, const CarryMap& own, const Carry& first,
+  __device__ void find(int64_t b, int64_t s, int64_t used, const Map& own, const Carry& first, bool tells, bool asks,
                        Carry* found) const {
     const int lane = static_cast<int>(threadIdx.x);
-    const int64_t q = s / kStripsOfSection, item = b * strips + s, section = b * sections_of(strips) + q;
-    const bool begins = s % kStripsOfSection == 0;
-    if (lane == 0 && !begins) {
-      maps[item] = own;
-      raise_flag(of_maps + item);
+    // By turns a section has room for 32 strips; of the first or the last some have no tokens.
+    const int64_t last = sections_of(used) * kStripsOfSection - 1, turn = Scan::kForward ? s : last - s;
+    const int64_t section = turn / kStripsOfSection;
+    const int ahead_of_it = static_cast<int>(turn % kStripsOfSection);
+    const bool ends = ahead_of_it == kStripsOfSection - 1 || (Scan::kForward && s == used - 1);
+    if (lane == 0 && tells && !ends) {
+      maps[b * strips + s] = own;
+      raise_flag(of_maps + b * strips + s);
     }
-    // Those behind it, the farthest first.
-    const int behind_it = kStripsOfSection - 1 - static_cast<int>(s % kStripsOfSection);
-    const int64_t other = q * kStripsOfSection + kStripsOfSection - 1 - lane;
-    CarryMap mine = keeping();
-    if (lane < behind_it && other < used) {
+    if (!asks && !ends) return;
+    const int64_t other = Scan::kForward ? turn - ahead_of_it + lane : last - (turn - ahead_of_it + lane);
+    Map mine = Map::keeping();
+    if (lane < ahead_of_it && other < used) {
       await_flag(of_maps + b * strips + other);
       mine = fresh(maps + b * strips + other);
     }
     __syncwarp();
-    CarryMap behind = keeping();
+    Map ahead = Map::keeping();
     SRP_KEEP_ROLLED
-    for (int k = 0; k < behind_it; ++k) behind = then(behind, shuffled<kWarp>(mine, k));
+    for (int k = 0; k < ahead_of_it; ++k) ahead = then(ahead, shuffled<kWarp>(mine, k));
     if (lane != 0) return;
-    Carry carry = first;
-    if (q < sections_of(used) - 1) {
-      await_flag(of_carries + section);
-      carry = {__ldcg(&carries[section].value), __ldcg(&carries[section].sum)};
+    const Carry carry = section > 0 ? carry_at(b, section) : first;
+    if (ends && tells) {
+      const int64_t slot = b * carries_of(strips) + section + 1;
+      carries[slot] = apply(then(ahead, own), carry);
+      raise_flag(of_carries + slot);
     }
-    if (begins && s > 0) {
-      carries[section - 1] = apply(then(behind, own), carry);
-      raise_flag(of_carries + section - 1);
-    }
-    found[0] = apply(behind, carry);
+    found[0] = apply(ahead, carry);
+  }
+
+  __device__ Carry carry_at(int64_t b, int64_t section) const {
+    const int64_t slot = b * carries_of(strips) + section;
+    await_flag(of_carries + slot);
+    return fresh(carries + slot);
   }
 
   // Reads memory that another block wrote while this one ran.
-  static __device__ __forceinline__ CarryMap fresh(const CarryMap* map) {
-    return {__ldcg(&map->value), __ldcg(&map->constant), __ldcg(&map->of_value), __ldcg(&map->of_sum),
-            __ldcg(&map->kind)};
+  template <class T>
+  static __device__ __forceinline__ T fresh(const T* numbers) {
+    return moved(*numbers, [](const auto& x) { return __ldcg(&x); });
   }
 };
 
@@ -73,55 +88,56 @@ struct StripChain {
 template <class Scan>
 class HeldStrip {
  public:
+  using Map = MapOf<Scan>;
+  using Carry = CarryOf<Scan>;
+
   __device__ HeldStrip(const typename Scan::Args& a, unsigned char* memory, const Strip& strip)
-      : tiles_(a, memory), strip_(strip), last_(tiles_of(strip) - 1) {}
+      : tiles_(a, memory), strip_(strip), all_(tiles_of(strip)) {}
 
   // All threads of the block get the strip's map.
-  __device__ CarryMap read() {
-    SRP_SHARED(CarryMap, maps, kTilesOfStrip);
+  __device__ Map read() {
+    SRP_SHARED(Map, maps, kTilesOfStrip);
     maps_ = maps;
     SRP_UNROLL
-    for (int r = 0; r < kRounds; ++r) tiles_.ask(begin_of(r), tokens_of(strip_, tile(r)));
+    for (int r = 0; r < kRounds; ++r) tiles_.ask(tile(r).begin, tile(r).tokens);
     SRP_UNROLL
     for (int r = 0; r < kRounds; ++r) {
       if (r > 0) tiles_.ask_nothing();
-      if (tile(r) < 0) continue;
-      const CarryMap mine = tiles_.read(strip_.row, begin_of(r), tokens_of(strip_, tile(r)), before_[r]);
-      if (threadIdx.x % kWarp == 0) maps[last_ - tile(r)] = mine;
+      if (turn(r) >= all_) continue;
+      const Map mine = tiles_.read(strip_.b, tile(r).begin, tile(r).tokens, before_[r]);
+      if (threadIdx.x % kWarp == 0) maps[turn(r)] = mine;
     }
     __syncthreads();
-    CarryMap whole = keeping();
-    for (int i = 0; i <= last_; ++i) whole = then(whole, maps[i]);
+    Map whole = Map::keeping();
+    for (int i = 0; i < all_; ++i) whole = then(whole, maps[i]);
     return whole;
   }
 
-  __device__ void write(Carry carry) {
+  __device__ void write(Carry carry, const Carry& total) {
     int done = 0;
     SRP_UNROLL
     for (int r = 0; r < kRounds; ++r) {
-      if (tile(r) < 0) continue;
-      for (; done < last_ - tile(r); ++done) carry = apply(maps_[done], carry);
-      tiles_.turn_to(r, strip_.row, begin_of(r), tokens_of(strip_, tile(r)));
-      tiles_.write(strip_.row, carry, before_[r]);
+      if (turn(r) >= all_) continue;
+      for (; done < turn(r); ++done) carry = apply(maps_[done], carry);
+      tiles_.turn_to(r, strip_.b, tile(r).begin, tile(r).tokens);
+      tiles_.write(strip_.b, carry, before_[r], total);
     }
   }
 
  private:
   static constexpr int kRounds = kTilesOfStrip / kMostWarps;
 
-  // The warp's tile of a round: the strip's last tiles come first.
-  __device__ __forceinline__ int tile(int round) const {
-    return last_ - static_cast<int>(threadIdx.x) / kWarp - round * kMostWarps;
+  // The warp's tile of a round.
+  static __device__ __forceinline__ int turn(int round) {
+    return static_cast<int>(threadIdx.x) / kWarp + round * kMostWarps;
   }
-  __device__ __forceinline__ int64_t begin_of(int round) const {
-    return strip_.begin + int64_t{tile(round)} * kTileTokens;
-  }
+  __device__ __forceinline__ Tile tile(int round) const { return tile_of<Scan>(strip_, turn(round)); }
 
   HeldTiles<Scan> tiles_;
   const Strip strip_;
-  const int last_;
-  const CarryMap* maps_ = nullptr;
-  CarryMap before_[kRounds];
+  const int all_;
+  const Map* maps_ = nullptr;
+  Map before_[kRounds];
 };
 
 }  // namespace srp::cuda

@@ -1,11 +1,11 @@
-// A scan from right to left, tile by tile. Where a row is cut is counted from its first token and the same for every kernel, and
-// so is the order in which maps are composed: no bit depends on which threads scan what, on the other rows, or on masked tokens behind
-// the row.
+// A scan from right to left or from left to right, tile by tile. Where a row is cut is counted from its first token and the same for
+// every kernel, and so is the order in which maps are composed: no bit depends on which threads scan what, on the other rows, or on masked
+// tokens behind the row.
 //
 //   run      15 tokens: a lane, one after the other (odd, so that a warp's lanes meet 32 banks of shared memory)
 //   tile     32 runs, 480 tokens: a warp, by a fixed tree
 //   strip    16 tiles, 7680 tokens: tile after tile, from the carry into the strip; their maps compose to the strip's
-//   section  32 strips: the maps of the strips behind one compose, strip after strip, and take the carry into the section to it
+//   section  32 strips: the maps of the strips ahead of one compose, strip after strip, and take the carry into the section to it
 //   row      section after section
 //
 // A row of at most 144 tokens is one tile of 16 runs of 9: half a warp.
@@ -13,20 +13,21 @@
 // A tile is read into shared memory, 16 bytes at a time from the last boundary of 16 bytes before it, so that where its tokens lie
 // there follows their address; what lies beside it in these pieces is of other rows and is not looked at. Outputs replace inputs and
 // leave the same way. There are two places for a tile: while one is scanned, the next is on its way to the other; or there is one for
-// each tile of a strip, which stay there until the carry into the strip is known. Tiles are visited in descending addresses.
+// each tile of a strip, which stay there until the carry into the strip is known. Tiles, strips and sections are visited in the order
+// of the scan; their turns count from 0 in it. What needs the total of its row goes over the row twice, first for the total alone.
 #pragma once
 #include "ptx.cuh"
-#include "scan_maps.cuh"
+#include "scan_sum_maps.cuh"
 #include "vector.cuh"
 
 namespace srp::cuda {
 
 constexpr int kRun = 15, kShortRun = 9;
+static_assert(kRun <= kPowers);
 constexpr int kHalfWarp = kWarp / 2;
 constexpr int kTileTokens = kWarp * kRun, kShortTokens = kHalfWarp * kShortRun;
 constexpr int kTilesOfStrip = 16, kStripsOfSection = kWarp;
 constexpr int64_t kStripTokens = int64_t{kTileTokens} * kTilesOfStrip;
-constexpr int kMostWarps = 4;
 
 SRP_HD int64_t strips_of(int64_t tokens) { return (tokens + kStripTokens - 1) / kStripTokens; }
 SRP_HD int64_t sections_of(int64_t strips) { return (strips + kStripsOfSection - 1) / kStripsOfSection; }
@@ -40,11 +41,33 @@ struct NumberOf<Scan<F>> {
   using Type = F;
 };
 
+// Number k of n in the order of the scan.
+template <class Scan>
+__device__ __forceinline__ int ordered(int k, int n) {
+  return Scan::kForward ? k : n - 1 - k;
+}
+
+template <class Scan>
+using MapOf = decltype(token_map<typename NumberOf<Scan>::Type>(std::declval<const typename Scan::Args&>(), 0));
+template <class Scan>
+using CarryOf = decltype(carry_of(std::declval<const Scan&>()));
+
+// From the lane that is `distance` earlier in the order of the scan, and from lane `from`, of each `kLanes` lanes of a warp.
+template <bool kForward, int kLanes, class Map>
+__device__ __forceinline__ Map shuffled_on(const Map& map, int distance) {
+  return moved(map, [&](auto x) {
+    return kForward ? __shfl_up_sync(kFullWarp, x, distance, kLanes) : __shfl_down_sync(kFullWarp, x, distance, kLanes);
+  });
+}
+template <int kLanes, class Map>
+__device__ __forceinline__ Map shuffled(const Map& map, int from) {
+  return moved(map, [&](auto x) { return __shfl_sync(kFullWarp, x, from, kLanes); });
+}
+
 // Bytes of a tile's place in shared memory: its numbers, those of `a` that are there, and the mask behind them.
 template <class F, class Args>
 SRP_HD int place_bytes(const Args& a, int tokens) {
-  const int arrays = pairs_of(static_cast<const Args*>(nullptr)) + (a.gammas ? 1 : 0);
-  return arrays * (tokens * static_cast<int>(sizeof(F)) + 16) + (a.mask ? tokens + 16 : 0);
+  return arrays_of(a) * (tokens * static_cast<int>(sizeof(F)) + 16) + (a.mask ? tokens + 16 : 0);
 }
 
 // Bytes of a warp: two places for its tiles. Two half warps' short tiles take no more.
@@ -65,12 +88,17 @@ class Tiles {
  public:
   using F = typename NumberOf<Scan>::Type;
   using Args = typename Scan::Args;
+  using Map = MapOf<Scan>;
+  using Carry = CarryOf<Scan>;
+  static constexpr bool kForward = Scan::kForward;
   static constexpr int kTokens = kLanes * kOwnRun;
   static_assert(kOwnRun % kGroup == 0);
 
   // `memory`: of the warp.
   __device__ Tiles(const Args& whole, unsigned char* memory)
-      : whole_(whole), bytes_(place_bytes<F>(whole, kTokens)), memory_(memory + part() * bytes_) {}
+      : whole_(whole), memory_(memory + part() * place_bytes<F>(whole, kTokens)) {
+    prepare(whole);
+  }
 
   // Sends for tokens [begin, begin + count).
   __device__ void ask(int64_t begin, int count) {
@@ -78,14 +106,15 @@ class Tiles {
     unsigned char* at = place_at(asked_);
     asked_ = asked_ + 1 == kPlaces ? 0 : asked_ + 1;
     Args inputs = whole_;
-    each_pair(inputs, [&](const void*& array, void*&) {
+    each_array(inputs, [&](int pair, const void*& array, void*&) {
+      if (is_input(pair, array)) fetch(at, static_cast<const F*>(array), begin, count);
+      at += kArrayBytes;
+    });
+    each_extra(inputs, [&](const void*& array) {
+      if (!array) return;
       fetch(at, static_cast<const F*>(array), begin, count);
       at += kArrayBytes;
     });
-    if (whole_.gammas) {
-      fetch(at, static_cast<const F*>(whole_.gammas), begin, count);
-      at += kArrayBytes;
-    }
     if (whole_.mask) fetch(at, whole_.mask, begin, count);
     __pipeline_commit();
   }
@@ -94,77 +123,90 @@ class Tiles {
 
   // Waits until fewer tiles than there are places are on their way (ask_nothing() counts as one) and returns the next one's map: of its
   // runs before the lane's own, in the order of the scan, in `before`.
-  __device__ CarryMap read(int64_t row, int64_t begin, int count, CarryMap& before) {
+  __device__ Map read(int64_t row, int64_t begin, int count, Map& before) {
     turn_to(read_, row, begin, count);
     read_ = read_ + 1 == kPlaces ? 0 : read_ + 1;
     __pipeline_wait_prior(kPlaces - 1);
     __syncwarp();
-    CarryMap mine = is_plain(whole_) ? map_of_run() : map_of_any_run();
+    Map mine = is_plain(whole_) ? map_of_run() : map_of_any_run();
     SRP_UNROLL
     for (int distance = 1; distance < kLanes; distance *= 2) {
-      const CarryMap behind = shuffled_down<kLanes>(mine, distance);
-      if (lane() + distance < kLanes) mine = then(behind, mine);
+      const Map earlier = shuffled_on<kForward, kLanes>(mine, distance);
+      if (kForward ? lane() >= distance : lane() + distance < kLanes) mine = then(earlier, mine);
     }
-    before = shuffled_down<kLanes>(mine, 1);
-    if (lane() == kLanes - 1) before = keeping();
-    return shuffled<kLanes>(mine, 0);
+    before = shuffled_on<kForward, kLanes>(mine, 1);
+    if (lane() == (kForward ? 0 : kLanes - 1)) before = Map::keeping();
+    return shuffled<kLanes>(mine, kForward ? kLanes - 1 : 0);
   }
 
   // The tile in that place is the one that write() writes: one that was read, if not the last.
   __device__ void turn_to(int place, int64_t row, int64_t begin, int count) {
     begin_ = begin;
     count_ = count;
-    place_ = place_at(place);
     tile_ = whole_;
     set_row<F>(tile_, row, begin);
-    unsigned char* at = place_;
-    each_pair(tile_, [&](const void*& input, void*& output) {
-      output = at + bytes_past_16(static_cast<const F*>(input) + begin);
-      input = output;
+    unsigned char* at = place_at(place);
+    each_array(tile_, [&](int pair, const void*& input, void*& output) {
+      numbers_[pair] = reinterpret_cast<F*>(at + bytes_past_16(placed_as(pair, input, output) + begin));
+      input = output = numbers_[pair];
       at += kArrayBytes;
     });
-    if (whole_.gammas) {
-      tile_.gammas = at + bytes_past_16(static_cast<const F*>(whole_.gammas) + begin);
+    each_extra(tile_, [&](const void*& input) {
+      if (!input) return;
+      input = at + bytes_past_16(static_cast<const F*>(input) + begin);
       at += kArrayBytes;
-    }
+    });
     mask_ = at + bytes_past_16(whole_.mask + begin);
     if (whole_.mask) tile_.mask = mask_;
   }
 
-  // Writes the outputs of the tile that was read, from the carry into it.
-  __device__ void write(int64_t row, const Carry& carry, const CarryMap& before) {
+  // Writes the outputs of the tile that was read, from the carry into it. `total`: of the row, where the scan needs it.
+  __device__ void write(int64_t row, const Carry& carry, const Map& before, const Carry& total) {
     Scan scan(whole_, row);
-    go_on(scan, apply(before, carry));
+    go_on(scan, whole_, apply(before, carry), total);
     if (is_plain(whole_))
       step_run(scan);
     else
       step_any_run(scan);
     __syncwarp();
     Args targets = whole_;
-    const unsigned char* at = place_;
-    each_pair(targets, [&](const void*& input, void*& output) {
-      const F* const from = reinterpret_cast<const F*>(at + bytes_past_16(static_cast<const F*>(input) + begin_));
-      if (output) put(static_cast<F*>(output) + begin_, from);
-      at += kArrayBytes;
+    each_array(targets, [&](int pair, const void*&, void*& output) {
+      if (output) put(static_cast<F*>(output) + begin_, numbers_[pair]);
     });
   }
 
  private:
   static constexpr int kArrayBytes = kTokens * static_cast<int>(sizeof(F)) + 16;
   static constexpr int kGroups = kOwnRun / kGroup;
+  static constexpr ArrayCounts kCounts = counts_of(static_cast<const Args*>(nullptr));
+
+  // The pairs of which an array is there, by number; and what of it tells its place among 16 bytes.
+  static __device__ __forceinline__ bool is_input(int pair, const void* input) {
+    return pair < kCounts.inputs || input;
+  }
+  template <class Visit>
+  static __device__ __forceinline__ void each_array(Args& a, const Visit& visit) {
+    int pair = 0;
+    each_pair(a, [&](const void*& input, void*& output) {
+      if (is_input(pair, input) || output) visit(pair, input, output);
+      ++pair;
+    });
+  }
+  static __device__ __forceinline__ const F* placed_as(int pair, const void* input, const void* output) {
+    return static_cast<const F*>(is_input(pair, input) ? input : output);
+  }
 
   __device__ __forceinline__ unsigned char* place_at(int place) const {
-    return memory_ + place * kWarp / kLanes * bytes_;
+    return memory_ + place * kWarp / kLanes * place_bytes<F>(whole_, kTokens);
   }
   static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % kLanes; }
   static __device__ __forceinline__ int part() { return static_cast<int>(threadIdx.x) % kWarp / kLanes; }
   __device__ __forceinline__ int first() const { return lane() * kOwnRun; }
-  __device__ __forceinline__ int last() const { return (first() + kOwnRun < count_ ? first() + kOwnRun : count_) - 1; }
 
   // Plain arguments: a group of tokens at a time is in registers, those behind the tile as if masked. Of arguments that are given by
   // value the compiler knows what is constant.
   struct Held {
-    F numbers[pairs_of(static_cast<const Args*>(nullptr))][kGroup];
+    F numbers[kCounts.pairs][kGroup];
     uint8_t kept[kGroup];
   };
   __device__ __forceinline__ Args held() {
@@ -177,61 +219,72 @@ class Tiles {
     a.mask = held_.kept;
     return a;
   }
+  __device__ __forceinline__ void find_kept() {
+    const int left = count_ - first();
+    kept_ = left <= 0 ? 0 : left < kOwnRun ? (1u << left) - 1 : (1u << kOwnRun) - 1;
+    if (!whole_.mask) return;
+    uint32_t unmasked = 0;
+    SRP_UNROLL
+    for (int i = 0; i < kOwnRun; ++i) unmasked |= static_cast<uint32_t>(mask_[first() + i] != 0) << i;
+    kept_ &= unmasked;
+  }
   __device__ __forceinline__ void hold(int group) {
     const int from = first() + group * kGroup;
-    int array = 0;
-    each_pair(tile_, [&](const void*& input, void*&) {
-      SRP_UNROLL
-      for (int i = 0; i < kGroup; ++i) held_.numbers[array][i] = static_cast<const F*>(input)[from + i];
-      ++array;
-    });
     SRP_UNROLL
-    for (int i = 0; i < kGroup; ++i) held_.kept[i] = from + i < count_;
-    if (whole_.mask) {
+    for (int pair = 0; pair < kCounts.inputs; ++pair) {
       SRP_UNROLL
-      for (int i = 0; i < kGroup; ++i) held_.kept[i] = held_.kept[i] & (mask_[from + i] != 0);
+      for (int i = 0; i < kGroup; ++i) held_.numbers[pair][i] = numbers_[pair][from + i];
     }
+    const uint32_t kept = kept_ >> group * kGroup;
+    SRP_UNROLL
+    for (int i = 0; i < kGroup; ++i) held_.kept[i] = kept >> i & 1;
   }
   __device__ __forceinline__ void release(int group) {
     const int from = first() + group * kGroup;
-    int array = 0;
-    each_pair(tile_, [&](const void*&, void*& output) {
+    each_array(tile_, [&](int pair, const void*&, void*&) {
       SRP_UNROLL
-      for (int i = 0; i < kGroup; ++i) static_cast<F*>(output)[from + i] = held_.numbers[array][i];
-      ++array;
+      for (int i = 0; i < kGroup; ++i) numbers_[pair][from + i] = held_.numbers[pair][i];
     });
   }
-  __device__ __forceinline__ CarryMap map_of_run() {
-    CarryMap mine = keeping();
+  __device__ __forceinline__ Map map_of_run() {
+    find_kept();
+    Map mine = Map::keeping();
     SRP_KEEP_ROLLED
-    for (int group = kGroups - 1; group >= 0; --group) {
-      hold(group);
+    for (int g = 0; g < kGroups; ++g) {
+      hold(ordered<Scan>(g, kGroups));
       SRP_UNROLL
-      for (int i = kGroup - 1; i >= 0; --i)
+      for (int k = 0; k < kGroup; ++k) {
+        const int i = ordered<Scan>(k, kGroup);
         if (held_.kept[i]) mine = then_step(mine, token_map<F>(held(), i));
+      }
     }
     return mine;
   }
   __device__ __forceinline__ void step_run(Scan& scan) {
+    if (kPlaces > 2) find_kept();  // other tiles were read since
     SRP_KEEP_ROLLED
-    for (int group = kGroups - 1; group >= 0; --group) {
-      if (kGroups > 1) hold(group);  // a single one is held since its map was made
+    for (int g = 0; g < kGroups; ++g) {
+      if (kGroups > 1) hold(ordered<Scan>(g, kGroups));  // a single one is held since its map was made
       SRP_UNROLL
-      for (int i = kGroup - 1; i >= 0; --i) scan.step(held(), i);
-      release(group);
+      for (int k = 0; k < kGroup; ++k) scan.step(held(), ordered<Scan>(k, kGroup));
+      release(ordered<Scan>(g, kGroups));
     }
   }
 
   // All others: short code.
-  __device__ __forceinline__ CarryMap map_of_any_run() const {
-    CarryMap mine = keeping();
+  template <class Visit>
+  __device__ __forceinline__ void each_of_run(const Visit& visit) const {
+    const int end = first() + kOwnRun < count_ ? first() + kOwnRun : count_;
     SRP_KEEP_ROLLED
-    for (int i = last(); i >= first(); --i) mine = then(mine, token_map<F>(tile_, i));
+    for (int k = first(); k < end; ++k) visit(kForward ? k : first() + end - 1 - k);
+  }
+  __device__ __forceinline__ Map map_of_any_run() const {
+    Map mine = Map::keeping();
+    each_of_run([&](int i) { mine = then(mine, token_map<F>(tile_, i)); });
     return mine;
   }
   __device__ __forceinline__ void step_any_run(Scan& scan) const {
-    SRP_KEEP_ROLLED
-    for (int i = last(); i >= first(); --i) scan.step(tile_, i);
+    each_of_run([&](int i) { scan.step(tile_, i); });
   }
 
   // The pieces of 16 bytes that have tokens of the tile; where one of them is not all in the array, the tokens alone.
@@ -271,13 +324,13 @@ class Tiles {
   }
 
   const Args& whole_;
-  const int bytes_;
   unsigned char* const memory_;
   int asked_ = 0, read_ = 0;
-  unsigned char* place_ = nullptr;
-  const uint8_t* mask_ = nullptr;  // in shared memory, if there is one
+  F* numbers_[kCounts.pairs];  // in shared memory, of pairs that there are
+  const uint8_t* mask_ = nullptr;  // the same, if there is one
   Args tile_;
   Held held_;
+  uint32_t kept_ = 0;  // of the lane's run: bit i, whether there is a token i that is kept
   int64_t begin_ = 0;
   int count_ = 0;
 };
@@ -296,49 +349,60 @@ struct Workers {
   static __device__ __forceinline__ int all() { return kTogether ? static_cast<int>(blockDim.x) / kWarp : 1; }
 };
 
-// Tokens [begin, end), a strip.
+// Strip `number` of row b, counted from its first token. There may be none of that number: then it has no tiles.
 struct Strip {
-  int64_t row, begin, end;
+  int64_t b;
+  Range row;
+  int number;
 };
 
+__device__ __forceinline__ int strips_of(const Range& row) { return static_cast<int>(strips_of(row.end - row.begin)); }
+
 __device__ __forceinline__ int tiles_of(const Strip& strip) {
-  return static_cast<int>((strip.end - strip.begin + kTileTokens - 1) / kTileTokens);
-}
-// How many tokens tile k of a strip has.
-__device__ __forceinline__ int tokens_of(const Strip& strip, int k) {
-  if (k < 0) return 0;
-  const int64_t left = strip.end - strip.begin - int64_t{k} * kTileTokens;
-  return left < kTileTokens ? static_cast<int>(left) : kTileTokens;
+  const int64_t left = strip.row.end - strip.row.begin - strip.number * kStripTokens;
+  if (strip.number < 0 || left <= 0) return 0;
+  return left < kStripTokens ? static_cast<int>((left + kTileTokens - 1) / kTileTokens) : kTilesOfStrip;
 }
 
-// Sends for the first tile of a strip that this warp takes.
+// The tile of a strip whose turn it is; without tokens where there is none.
+struct Tile {
+  int64_t begin;
+  int tokens;
+};
+template <class Scan>
+__device__ __forceinline__ Tile tile_of(const Strip& strip, int turn) {
+  const int tiles = tiles_of(strip), k = ordered<Scan>(turn, tiles);
+  const int64_t begin = strip.row.begin + strip.number * kStripTokens + k * kTileTokens, left = strip.row.end - begin;
+  return {begin, turn >= tiles ? 0 : left < kTileTokens ? static_cast<int>(left) : kTileTokens};
+}
+
+// Sends for the tile of a strip that this warp takes first.
 template <bool kTogether, class Scan>
 __device__ __forceinline__ void ask_strip(LongTiles<Scan>& tiles, const Strip& strip) {
-  const int k = tiles_of(strip) - 1 - Workers<kTogether>::own();
-  tiles.ask(strip.begin + int64_t{k} * kTileTokens, tokens_of(strip, k));
+  const Tile tile = tile_of<Scan>(strip, Workers<kTogether>::own());
+  tiles.ask(tile.begin, tile.tokens);
 }
 
-// The map of a strip whose first tile is asked for, where the map is `needed`; with kWrite also its outputs, from the carry into it. Sends for
-// the first tile of the strip before it where `goes_on`.
+// The map of a strip whose first tile is asked for, where the map is `needed`; with kWrite also its outputs, from the carry into it. Sends
+// for the first tile of strip `next` of the row.
 template <bool kTogether, bool kWrite, class Scan>
-__device__ __forceinline__ CarryMap scan_strip(LongTiles<Scan>& tiles, const Strip& strip, Carry carry, bool needed,
-                                               bool goes_on) {
-  SRP_SHARED(CarryMap, maps, kMostWarps);
+__device__ __forceinline__ MapOf<Scan> scan_strip(LongTiles<Scan>& tiles, const Strip& strip, CarryOf<Scan> carry,
+                                                  const CarryOf<Scan>& total, bool needed, int next) {
+  using Map = MapOf<Scan>;
+  SRP_SHARED(Map, maps, kMostWarps);
   const int worker = Workers<kTogether>::own(), workers = Workers<kTogether>::all();
-  CarryMap whole = keeping();
+  Map whole = Map::keeping();
   SRP_KEEP_ROLLED
-  for (int k = tiles_of(strip) - 1 - worker; k + worker >= 0; k -= workers) {
-    const int64_t from = strip.begin + int64_t{k} * kTileTokens;
-    if (k + worker >= workers)
-      tiles.ask(from - int64_t{workers} * kTileTokens, tokens_of(strip, k - workers));
-    else if (goes_on)
-      ask_strip<kTogether>(tiles, {strip.row, strip.begin - kStripTokens, strip.begin});
-    else
-      tiles.ask_nothing();
-    CarryMap before = keeping();
-    const CarryMap mine = tiles.read(strip.row, from, tokens_of(strip, k), before);
+  for (int turn = worker; turn - worker < tiles_of(strip); turn += workers) {
+    const bool goes_on = turn - worker + workers < tiles_of(strip);
+    const Tile tile = tile_of<Scan>(strip, turn);
+    const Tile later =
+        tile_of<Scan>({strip.b, strip.row, goes_on ? strip.number : next}, goes_on ? turn + workers : worker);
+    tiles.ask(later.begin, later.tokens);
+    Map before = Map::keeping();
+    const Map mine = tiles.read(strip.b, tile.begin, tile.tokens, before);
     if (!kTogether) {
-      if (kWrite) tiles.write(strip.row, carry, before);
+      if (kWrite) tiles.write(strip.b, carry, before, total);
       carry = apply(mine, carry);
       if (needed) whole = then(whole, mine);
       continue;
@@ -346,15 +410,37 @@ __device__ __forceinline__ CarryMap scan_strip(LongTiles<Scan>& tiles, const Str
     __syncthreads();  // all threads have read the maps of the previous round
     if (threadIdx.x % kWarp == 0) maps[worker] = mine;
     __syncthreads();
-    Carry into = carry;
+    CarryOf<Scan> into = carry;
     for (int w = 0; w < workers; ++w) {
       if (w == worker) into = carry;
       carry = apply(maps[w], carry);
       if (needed) whole = then(whole, maps[w]);
     }
-    if (kWrite) tiles.write(strip.row, into, before);
+    if (kWrite) tiles.write(strip.b, into, before, total);
   }
   return whole;
+}
+
+// The strips of a row, of which the first tile is asked for: returns the carry out of it. Sends for that tile again where it does not write.
+template <bool kTogether, bool kWrite, class Scan>
+__device__ __forceinline__ CarryOf<Scan> scan_strips(LongTiles<Scan>& tiles, int64_t b, const Range& row,
+                                                     CarryOf<Scan> carry, const CarryOf<Scan>& total) {
+  using Map = MapOf<Scan>;
+  const int strips = strips_of(row);
+  Map ahead = Map::keeping();  // of the strips of a section before the one at hand
+  SRP_KEEP_ROLLED
+  for (int turn = 0; turn < strips; ++turn) {
+    const bool last = turn + 1 == strips;
+    const int number = ordered<Scan>(turn, strips), after = Scan::kForward ? number + 1 : number - 1;
+    ahead =
+        then(ahead, scan_strip<kTogether, kWrite>(tiles, {b, row, number}, apply(ahead, carry), total, !kWrite || !last,
+                                                  kWrite || !last ? after : ordered<Scan>(0, strips)));
+    if ((Scan::kForward ? after : number) % kStripsOfSection == 0) {
+      carry = apply(ahead, carry);
+      ahead = Map::keeping();
+    }
+  }
+  return apply(ahead, carry);
 }
 
 // A whole row that is not short.
@@ -362,20 +448,11 @@ template <bool kTogether, class Scan>
 __device__ __forceinline__ void scan_row(const typename Scan::Args& a, int64_t b, const Range& row,
                                          unsigned char* memory) {
   LongTiles<Scan> tiles(a, memory);
-  Carry carry = carry_of(Scan(a, b));  // into the section
-  CarryMap behind = keeping();
-  int64_t s = strips_of(row.end - row.begin) - 1;
-  Strip strip = {b, row.begin + s * kStripTokens, row.end};
-  ask_strip<kTogether>(tiles, strip);
-  SRP_KEEP_ROLLED
-  for (; s >= 0; --s) {
-    behind = then(behind, scan_strip<kTogether, true>(tiles, strip, apply(behind, carry), s > 0, s > 0));
-    if (s % kStripsOfSection == 0) {
-      carry = apply(behind, carry);
-      behind = keeping();
-    }
-    strip = {b, strip.begin - kStripTokens, strip.begin};
-  }
+  const CarryOf<Scan> carry = carry_of(Scan(a, b));
+  CarryOf<Scan> total = carry;
+  ask_strip<kTogether>(tiles, {b, row, ordered<Scan>(0, strips_of(row))});
+  if (needs_total(a)) total = scan_strips<kTogether, false>(tiles, b, row, carry, total);
+  scan_strips<kTogether, true>(tiles, b, row, carry, total);
 }
 
 }  // namespace srp::cuda

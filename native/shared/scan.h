@@ -97,14 +97,11 @@ template <class F>
 struct VtraceScan {
   using Args = srp_scan_vtrace_args;
   static constexpr bool kForward = false;
-  double next_value, next_target, accumulated;
+  double next_value, accumulated;  // the target behind is their sum
   const double lambda;
 
   SRP_HD VtraceScan(const Args& a, int64_t b)
-      : next_value(bootstrap_of<F>(a.bootstrap, b)),
-        next_target(next_value),
-        accumulated(0),
-        lambda(lambda_of_row<F>(a, b)) {}
+      : next_value(bootstrap_of<F>(a.bootstrap, b)), accumulated(0), lambda(lambda_of_row<F>(a, b)) {}
 
   // NaN weights pass: a comparison with NaN is false.
   static SRP_HD double cap(double weight, double bar) { return weight > bar ? bar : weight; }
@@ -115,7 +112,7 @@ struct VtraceScan {
     F* const out = static_cast<F*>(a.accumulated);
     const bool kept = !a.mask || a.mask[i];
     if (!kept && a.mask_mode != SRP_MASK_STEPS) {
-      if (a.mask_mode == SRP_MASK_CUT) next_value = next_target = accumulated = 0;
+      if (a.mask_mode == SRP_MASK_CUT) next_value = accumulated = 0;
       if (targets) targets[i] = F(0);
       if (advantages) advantages[i] = F(0);
       if (out) out[i] = F(0);
@@ -125,15 +122,14 @@ struct VtraceScan {
     const double reward = kept ? load(static_cast<const F*>(a.rewards), i) : 0;
     const double value = kept ? load(static_cast<const F*>(a.values), i) : 0;
     const double weight = kept ? load(static_cast<const F*>(a.weights), i) : 1;
-    const double rho = cap(weight, a.rho_bar);
+    const double rho = cap(weight, a.rho_bar), next_target = next_value + accumulated;
     const double delta = a.delta == SRP_DELTA_REWARD ? rho * reward + gamma * next_value - value
                                                      : rho * (reward + gamma * next_value - value);
     accumulated = delta + gamma * lambda_at<F>(a, lambda, i, kept) * cap(weight, a.c_bar) * accumulated;
     if (out) store(out, i, accumulated);
     if (advantages) store(advantages, i, cap(weight, a.pg_rho_bar) * (reward + gamma * next_target - value));
     next_value = value;
-    next_target = value + accumulated;
-    if (targets) store(targets, i, next_target);
+    if (targets) store(targets, i, value + accumulated);
   }
 };
 
@@ -144,6 +140,7 @@ struct TailScan {
   int64_t before;  // steps before the one at hand
   double sum, weight;  // of the steps from the one at hand on, powers counted from it
 
+  SRP_HD TailScan(int64_t before, double sum, double weight) : before(before), sum(sum), weight(weight) {}
   SRP_HD TailScan(const Args& a, int64_t b) : before(0), sum(0), weight(0) {
     const Range row = row_range(a.offsets, a.T, a.n, b);
     if (!a.mask || a.mask_mode == SRP_MASK_STEPS) {
@@ -153,6 +150,14 @@ struct TailScan {
     }
   }
 
+  // Takes token i, a step, and returns its tail but for the power that counts the steps before it.
+  SRP_HD double take(const Args& a, int64_t i, bool kept) {
+    --before;
+    sum = (kept ? load(static_cast<const F*>(a.values), i) : 0) + a.gamma * sum;
+    weight = (kept ? 1 : a.masked_weight) + a.gamma * weight;
+    return !a.normalize ? sum : weight > 0 ? sum / weight : 0.0;
+  }
+
   SRP_HD void step(const Args& a, int64_t i) {
     F* const tails = static_cast<F*>(a.tails);
     const bool kept = !a.mask || a.mask[i];
@@ -160,13 +165,8 @@ struct TailScan {
       tails[i] = F(0);
       return;
     }
-    --before;
-    sum = (kept ? load(static_cast<const F*>(a.values), i) : 0) + a.gamma * sum;
-    weight = (kept ? 1 : a.masked_weight) + a.gamma * weight;
-    if (a.normalize)
-      store(tails, i, weight > 0 ? sum / weight : 0.0);
-    else
-      store(tails, i, pow(a.gamma, static_cast<double>(before)) * sum);
+    const double tail = take(a, i, kept);
+    store(tails, i, a.normalize ? tail : pow(a.gamma, static_cast<double>(before)) * tail);
   }
 };
 
@@ -210,6 +210,7 @@ struct SharesScan {
   static constexpr bool kForward = true;
   double before, total;  // sums of magnitudes: of the kept tokens before the one at hand, of all
 
+  SRP_HD SharesScan(double before, double total) : before(before), total(total) {}
   SRP_HD SharesScan(const Args& a, int64_t b) : before(0), total(0) {
     const Range row = row_range(a.offsets, a.T, a.n, b);
     for (int64_t i = row.begin; i < row.end; ++i)

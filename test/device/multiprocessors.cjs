@@ -1,7 +1,9 @@
 // Prints the bits of ops that cut their launches by the number of multiprocessors, as hashes: node multiprocessors.cjs dist/index.js
 "use strict";
 const { createHash } = require("node:crypto");
-const { findSpans, gae, logprob, logprobBackward, prefixSums, topMask } = require(process.argv[2]);
+const { findSpans, gae, logprob, logprobBackward, prefixSums, shareWeights, tailSums, topMask } = require(
+  process.argv[2],
+);
 
 let state = 1;
 const draw = () => {
@@ -57,6 +59,8 @@ console.log(
     half: hash(logprobBackward(half, targets, logprob(half, targets, halfOptions), { ...halfOptions, ...gradients })),
     scanned: hash(scanned.advantages, scanned.returns),
     prefixes: hash(prefixSums(values, { shape: [rows, steps], backend })),
+    tails: hash(tailSums(values, { shape: [rows, steps], gamma: 0.999, backend })),
+    shares: hash(shareWeights(values, { shape: [rows, steps], gain: 0.5, backend }).weights),
     spans: hash(...Object.values(spans).filter(ArrayBuffer.isView)),
     chosen: hash(topMask(values, { share: 0.2, backend }).selected),
   }),

@@ -1,5 +1,5 @@
 // The bits of a row depend on that row alone: not on where it lies, what lies beside it, or how a device shares the work of a call.
-import { discountedReturns, gae, toDevice, vtrace } from "surprisal";
+import { discountedReturns, gae, prefixSums, shareWeights, tailSums, toDevice, vtrace } from "surprisal";
 import { eachBackend } from "../support/each-backend";
 import { eachDeviceBackend } from "../support/each-device";
 import { rng } from "../support/rng";
@@ -51,7 +51,20 @@ function scans(rows: Rows, backend: "cpu" | "js" | "cuda" | "emulated" | "wasm")
   const options = { offsets, mask, backend, ...DECAYS };
   const { advantages, returns } = gae(rewards, values, options);
   const { targets, advantages: gains } = vtrace(rewards, values, weights, options);
-  return [advantages, returns, discountedReturns(rewards, { offsets, mask, backend, gamma: 0.99 }), targets, gains];
+  const rowsOnly = { offsets, mask, backend } as const;
+  const { weights: shares, products } = shareWeights(rewards, { ...rowsOnly, gain: 0.5 });
+  return [
+    advantages,
+    returns,
+    discountedReturns(rewards, { ...rowsOnly, gamma: 0.99 }),
+    targets,
+    gains,
+    prefixSums(rewards, rowsOnly),
+    tailSums(rewards, { ...rowsOnly, gamma: 0.999 }),
+    tailSums(rewards, { ...rowsOnly, gamma: 0.999, normalize: true }),
+    shares,
+    products,
+  ];
 }
 
 function expectBits(got: readonly Floats[], want: readonly Floats[]): void {
@@ -141,18 +154,25 @@ eachDeviceBackend((backend) => {
       flags.set(rows.mask, m);
       const mask = toDevice(flags, { backend }).view(m, m + n);
       const [rewards, values, weights] = [inside(rows.rewards, r), inside(rows.values, v), inside(rows.weights, w)];
-      const memory = Array.from({ length: 5 }, () => toDevice(new Type(n + 8).fill(7), { backend, dtype: type }));
-      const [advantages, returns, discounted, targets, gains] = memory.map((whole) => whole.view(o, o + n));
+      const memory = Array.from({ length: 10 }, () => toDevice(new Type(n + 8).fill(7), { backend, dtype: type }));
+      const [advantages, returns, discounted, targets, gains, sums, tails, means, shares, products] = memory.map(
+        (whole) => whole.view(o, o + n),
+      );
       const options = { offsets: rows.offsets, mask, ...DECAYS };
       gae(rewards, values, { ...options, out: { advantages: advantages!, returns: returns! } });
       discountedReturns(rewards, { offsets: rows.offsets, mask, gamma: 0.99, out: { returns: discounted! } });
       vtrace(rewards, values, weights, { ...options, out: { targets: targets!, advantages: gains! } });
+      const rowsOnly = { offsets: rows.offsets, mask };
+      prefixSums(rewards, { ...rowsOnly, out: { sums: sums! } });
+      tailSums(rewards, { ...rowsOnly, gamma: 0.999, out: { tails: tails! } });
+      tailSums(rewards, { ...rowsOnly, gamma: 0.999, normalize: true, out: { tails: means! } });
+      shareWeights(rewards, { ...rowsOnly, gain: 0.5, out: { weights: shares!, products: products! } });
       const got = memory.map((whole) => whole.read());
       expectBits(
         got.map((whole) => whole.slice(o, o + n)),
         want,
       );
-      expect(got.flatMap((whole) => [...whole.slice(0, o), ...whole.slice(o + n)])).toEqual(Array<number>(40).fill(7));
+      expect(got.flatMap((whole) => [...whole.slice(0, o), ...whole.slice(o + n)])).toEqual(Array<number>(80).fill(7));
     }
   });
 });

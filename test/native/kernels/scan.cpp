@@ -245,7 +245,7 @@ void agree_long(Runner& run, const Lengths& of, std::initializer_list<int32_t> m
   }
 }
 
-constexpr Lengths kStrip = {7680, 955}, kSumStrip = {8192, 441};
+constexpr Lengths kStrip = {7680, 955};
 
 void scan_agrees(Runner& run) {
   const std::initializer_list<int32_t> all = {SRP_MASK_SKIP, SRP_MASK_STEPS, SRP_MASK_CUT};
@@ -262,13 +262,13 @@ void scan_agrees(Runner& run) {
     run.agree(vtrace(Setting{SRP_F64, SRP_MASK_SKIP, packed({2 * kStrip.strip + 100, 300}), random}));
   }
   agree(run, "scan_tail", {SRP_MASK_SKIP, SRP_MASK_STEPS}, tail);
-  agree_long(run, kSumStrip, {SRP_MASK_SKIP, SRP_MASK_STEPS}, tail);
+  agree_long(run, kStrip, {SRP_MASK_SKIP, SRP_MASK_STEPS}, tail);
   // It has no modes: the two rounds are of the two kinds of terms.
   const auto terms = [](const Setting& s) { return prefix(s, s.mask_mode == 0); };
   agree(run, "scan_prefix", {0, 1}, terms);
-  agree_long(run, kSumStrip, {0, 1}, terms);
+  agree_long(run, kStrip, {0, 1}, terms);
   agree(run, "scan_shares", {0}, shares);
-  agree_long(run, kSumStrip, {0}, shares);
+  agree_long(run, kStrip, {0}, shares);
 }
 
 void scan_refuses(Runner& run) {

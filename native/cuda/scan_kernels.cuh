@@ -1,11 +1,13 @@
-// GAE, returns and V-trace (contract: surprisal/scan.h), each row cut into tiles and strips (scan_tiles.cuh).
+// The kernels of all scans (contract: surprisal/scan.h), each row cut into tiles and strips (scan_tiles.cuh).
 //
 //   many rows     one launch. Rows of 960 tokens or less on average: as many warps as the device holds go over all rows, two at a time,
 //                 half a warp each where they are short; longer rows: a block a row
 //   few long rows fewer than two for each multiprocessor, that may be longer than a strip: one launch, a block a strip, whose carry comes
-//                 from the strips behind it (scan_strips.cuh)
+//                 from the strips ahead of it (scan_strips.cuh)
 //
-// Either way the same bits. Minimum bytes: of each token every input and output once, and 1 for the mask (gae: 17 in float32).
+// Either way the same bits. Minimum bytes: of each token every input and output once, and 1 for the mask (gae: 17 in float32). Scans that
+// need the total of a row (shares; tails over a mask) read rows that are not short twice, the second time from L2 as far as it reaches.
+#pragma once
 #include "backend.cuh"
 #include "launch.cuh"
 #include "scan_strips.cuh"
@@ -19,8 +21,11 @@ constexpr int kSharedBytes = 44 * 1024;  // of a block
 constexpr int kStaticBytes = 2048;  // of a block that holds a strip, beside its tiles: at most
 constexpr int kResidentWarps = 16;  // of a multiprocessor, by their registers
 
+// What takes the registers of three blocks where others are four.
 template <class Scan>
 constexpr bool kIsWide = sizeof(typename NumberOf<Scan>::Type) == 8;
+template <class Scan>
+constexpr bool kCarriesMuch = sizeof(CarryOf<Scan>) > sizeof(Carry);
 
 template <class Args>
 __device__ __forceinline__ Range checked_range(const Args& a, int64_t b, bool reports, uint32_t* faults) {
@@ -47,16 +52,16 @@ __device__ __forceinline__ void ask_half(ShortTiles<Scan>& tiles, const Half& ha
 template <class Scan>
 __device__ __forceinline__ void scan_half(ShortTiles<Scan>& tiles, const typename Scan::Args& a, int64_t b,
                                           const Half& half) {
-  const Carry carry = carry_of(Scan(a, b));
-  CarryMap before;
-  tiles.read(b, half.begin, half.tokens, before);
-  tiles.write(b, carry, before);
+  const CarryOf<Scan> carry = carry_of(Scan(a, b));
+  MapOf<Scan> before;
+  const MapOf<Scan> whole = tiles.read(b, half.begin, half.tokens, before);
+  tiles.write(b, carry, before, apply(whole, carry));
 }
 
 // A warp scans rows b and b + 1, those b and b + 1 of the next 2 gridDim.x warps, and so on. The next two are on their way meanwhile,
 // and the offsets of those behind them.
 //
-// ledger    scan_gae, scan_returns, scan_vtrace
+// ledger    scan_gae, scan_returns, scan_vtrace, scan_tail, scan_prefix, scan_shares
 // bytes     n (s (inputs + outputs) + mask)
 // limit     memory
 // notes     gae in float32 with a mask: 17 bytes a token; read once. Two rows of 128 tokens take about 700 instructions of a warp
@@ -67,7 +72,7 @@ __device__ __forceinline__ void scan_half(ShortTiles<Scan>& tiles, const typenam
 //           before 166.7
 // measured  0.54 of 4.3 TB/s for 65,536 rows of 128 tokens, 61 us
 template <class Scan>
-__global__ void __launch_bounds__(kMostWarps* kWarp, kIsWide<Scan> ? 3 : 4)
+__global__ void __launch_bounds__(kMostWarps* kWarp, kIsWide<Scan> || kCarriesMuch<Scan> ? 3 : 4)
     scan_pairs_kernel(typename Scan::Args a, uint32_t* faults) {
   SRP_DYN_SHARED(unsigned char, memory);
   using F = typename NumberOf<Scan>::Type;
@@ -122,7 +127,7 @@ __device__ __forceinline__ void scan_short_alone(const typename Scan::Args& a, i
 
 // A block a row.
 //
-// ledger    scan_gae, scan_returns, scan_vtrace
+// ledger    scan_gae, scan_returns, scan_vtrace, scan_tail, scan_prefix, scan_shares
 // bytes     n (s (inputs + outputs) + mask)
 // limit     memory
 // notes     gae in float32 with a mask: 17 bytes a token; read once
@@ -141,7 +146,7 @@ __device__ __forceinline__ void scan_short_alone(const typename Scan::Args& a, i
 //           15 float64, 5 written, no shuffles + 8.25 x 1 copies, no float64 + 5.50 x 1 read, 16 stored, no float64; 21 bytes; at
 //           most 100.5, 96 on sm_89; ahead 392; threads 64; shared 25216
 template <class Scan>
-__global__ void __launch_bounds__(kMostWarps* kWarp, 4)
+__global__ void __launch_bounds__(kMostWarps* kWarp, kCarriesMuch<Scan> ? 3 : 4)
     scan_rows_tiled_kernel(typename Scan::Args a, uint32_t* faults) {
   SRP_DYN_SHARED(unsigned char, memory);
   using F = typename NumberOf<Scan>::Type;
@@ -154,46 +159,51 @@ __global__ void __launch_bounds__(kMostWarps* kWarp, 4)
 }
 
 // A block a strip; rows that are shorter leave strips empty. Where shared memory does not hold a strip, it is read again when its carry is
-// there.
+// there. Scans that need totals take all strips twice: of the first round nothing is written, the second goes backwards, for L2 still has
+// what was read last.
 //
-// ledger    scan_gae, scan_returns, scan_vtrace
+// ledger    scan_gae, scan_returns, scan_vtrace, scan_tail, scan_prefix, scan_shares
 // bytes     n (s (inputs + outputs) + mask)
 // limit     memory
 // threads   128
 // shared    69888
-// notes     few long rows; a strip is read once where shared memory holds it, in float32 from sm_86 on, in float64 on sm_80, sm_90 and sm_100.
-//           A row is a step a section of 245 760 tokens, which wait for each other, about 1 us each
-// variants  three recurrences by one walk; strips that shared memory holds are read once, others twice
-// omitted   its loops over tokens are those of scan_rows_tiled_kernel, four tiles of a warp one after the other; beside them it
-//           waits for the strips behind
+// notes     few long rows; a strip is read once where shared memory holds it, in float32 from sm_86 on, in float64 on sm_80, sm_90 and sm_100,
+//           and once more where the total of its row comes first. A row is a step a section of 245 760 tokens, which wait for each
+//           other, about 1 us each
 template <class Scan, bool kHeld>
-__global__ void __launch_bounds__(kMostWarps* kWarp, kHeld ? 3 : 4)
-    scan_strips_kernel(typename Scan::Args a, StripChain chain, uint32_t* faults) {
+__global__ void __launch_bounds__(kMostWarps* kWarp, kHeld || kCarriesMuch<Scan> ? 3 : 4)
+    scan_strips_kernel(typename Scan::Args a, StripChain<Scan> chain, uint32_t* faults) {
   SRP_DYN_SHARED(unsigned char, memory);
   using F = typename NumberOf<Scan>::Type;
-  const int64_t number = LookBack(chain.started).enter();
-  const int64_t b = number % a.B, s = chain.strips - 1 - number / a.B;
-  const Range row = checked_range(a, b, threadIdx.x == 0, faults);
-  const int64_t begin = row.begin + s * kStripTokens, used = strips_of(row.end - row.begin);
-  if (begin >= row.end) return;
+  using Carry = CarryOf<Scan>;
+  const int64_t number = LookBack(chain.started).enter(), items = a.B * chain.strips;
+  const bool tells = !needs_total(a) || number < items, writes = !needs_total(a) || number >= items;
+  const int64_t item = tells ? number : 2 * items - 1 - number;
+  const int64_t b = item % a.B, s = Scan::kForward ? item / a.B : chain.strips - 1 - item / a.B;
+  const Range row = checked_range(a, b, writes && threadIdx.x == 0, faults);
+  const Strip strip = {b, row, static_cast<int>(s)};
+  const int64_t used = strips_of(row);
+  if (s >= used) return;
   if (is_short(row)) {
-    scan_short_alone<Scan>(a, b, row, memory);
+    if (writes) scan_short_alone<Scan>(a, b, row, memory);
     return;
   }
-  const Strip strip = {b, begin, begin + kStripTokens < row.end ? begin + kStripTokens : row.end};
   const Carry first = carry_of(Scan(a, b));
   if constexpr (kHeld) {
     constexpr int kTilesOfWarp = kTilesOfStrip / kMostWarps;
     HeldStrip<Scan> held(a, memory + threadIdx.x / kWarp * kTilesOfWarp * place_bytes<F>(a, kTileTokens), strip);
-    const CarryMap map = held.read();
-    held.write(chain.into(b, s, used, map, first));
+    const MapOf<Scan> map = held.read();
+    const Carry carry = chain.into(b, s, used, map, first, tells, writes);
+    if (writes) held.write(carry, needs_total(a) ? chain.total(b, used) : first);
   } else {
     LongTiles<Scan> tiles(a, memory + threadIdx.x / kWarp * warp_bytes<F>(a));
     ask_strip<true>(tiles, strip);
-    const CarryMap map = scan_strip<true, false>(tiles, strip, Carry{0, 0}, true, false);
-    const Carry carry = chain.into(b, s, used, map, first);
-    ask_strip<true>(tiles, strip);
-    scan_strip<true, true>(tiles, strip, carry, false, false);
+    constexpr int kNone = -1;
+    MapOf<Scan> map = MapOf<Scan>::keeping();
+    if (tells) map = scan_strip<true, false>(tiles, strip, first, first, true, writes ? strip.number : kNone);
+    const Carry carry = chain.into(b, s, used, map, first, tells, writes);
+    if (writes)
+      scan_strip<true, true>(tiles, strip, carry, needs_total(a) ? chain.total(b, used) : first, false, kNone);
   }
 }
 
@@ -233,11 +243,13 @@ srp_status launch_rows(srp_queue* queue, const typename Scan::Args& a, const cha
 
 template <class Scan>
 srp_status launch_strips(srp_queue* queue, const typename Scan::Args& a, const char* op, int64_t strips) {
-  const int64_t items = a.B * strips, sections = a.B * sections_of(strips);
-  SRP_TRY(check_grid(op, items));
-  const Scratch maps(queue, static_cast<size_t>(items) * sizeof(CarryMap));
+  using Chain = StripChain<Scan>;
+  const int64_t items = a.B * strips, sections = a.B * Chain::carries_of(strips),
+                blocks = needs_total(a) ? 2 * items : items;
+  SRP_TRY(check_grid(op, blocks));
+  const Scratch maps(queue, static_cast<size_t>(items) * sizeof(MapOf<Scan>));
   SRP_TRY(maps.status());
-  const Scratch carries(queue, static_cast<size_t>(sections) * sizeof(Carry));
+  const Scratch carries(queue, static_cast<size_t>(sections) * sizeof(CarryOf<Scan>));
   SRP_TRY(carries.status());
   const size_t bytes = sizeof(LookBack::Word) + static_cast<size_t>(items + sections) * sizeof(uint32_t);
   const Scratch flags(queue, bytes);
@@ -245,7 +257,8 @@ srp_status launch_strips(srp_queue* queue, const typename Scan::Args& a, const c
   SRP_TRY(check_cuda(cudaMemsetAsync(flags.as<void>(), 0, bytes, queue->stream), op));
   LookBack::Word* const started = flags.as<LookBack::Word>();
   uint32_t* const of_maps = reinterpret_cast<uint32_t*>(started + 1);
-  const StripChain chain = {maps.as<CarryMap>(), carries.as<Carry>(), of_maps, of_maps + items, started, strips};
+  const Chain chain = {
+      maps.template as<MapOf<Scan>>(), carries.template as<CarryOf<Scan>>(), of_maps, of_maps + items, started, strips};
 
   const size_t held = static_cast<size_t>(kTilesOfStrip * place_bytes<typename NumberOf<Scan>::Type>(a, kTileTokens));
   int optin = 0;
@@ -256,7 +269,7 @@ srp_status launch_strips(srp_queue* queue, const typename Scan::Args& a, const c
   const auto kernel = holds ? scan_strips_kernel<Scan, true> : scan_strips_kernel<Scan, false>;
   const Shape shape = holds ? Shape{kMostWarps, static_cast<int>(held) / kMostWarps} : shape_of<Scan>(a);
   SRP_TRY(allow_shared(kernel, most));
-  SRP_LAUNCH(kernel, dim3(static_cast<unsigned>(items)), shape.block(), shape.shared(), queue->stream, a, chain,
+  SRP_LAUNCH(kernel, dim3(static_cast<unsigned>(blocks)), shape.block(), shape.shared(), queue->stream, a, chain,
              queue->faults);
   return launched(op);
 }
@@ -277,13 +290,5 @@ srp_status scan(srp_queue* queue, const Args* a, const char* op) {
 }
 
 }  // namespace
-
-srp_status scan_gae(srp_queue* queue, const srp_scan_gae_args* a) { return scan<GaeScan>(queue, a, "scan_gae"); }
-srp_status scan_returns(srp_queue* queue, const srp_scan_returns_args* a) {
-  return scan<ReturnsScan>(queue, a, "scan_returns");
-}
-srp_status scan_vtrace(srp_queue* queue, const srp_scan_vtrace_args* a) {
-  return scan<VtraceScan>(queue, a, "scan_vtrace");
-}
 
 }  // namespace srp::cuda
