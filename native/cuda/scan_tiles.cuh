@@ -16,6 +16,8 @@
 // each tile of a strip, which stay there until the carry into the strip is known. Tiles, strips and sections are visited in the order
 // of the scan; their turns count from 0 in it. What needs the total of its row goes over the row twice, first for the total alone.
 #pragma once
+#include <utility>
+
 #include "ptx.cuh"
 #include "scan_sum_maps.cuh"
 #include "vector.cuh"
