@@ -59,6 +59,8 @@ class GapFrom<T, false> {
   // Without a finite top there are no sums, so any number can replace it.
   __device__ __forceinline__ void set_top(float top) { top_ = fabsf(top) < INFINITY ? top : 0.0f; }
 
+  // Powers of two between logits 1 apart, but for what low adds.
+  __device__ __forceinline__ float slope() const { return high_; }
   // The logit that lies `powers` of two below the top.
   __device__ __forceinline__ float below(float top, float powers) const { return top - powers / high_; }
   // From here on a power alone, without low, is within 5e-7.

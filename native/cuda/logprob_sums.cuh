@@ -1,130 +1,164 @@
-// The sums of a row of logits (RowSums), read once.
+// The sums of a row of logits (RowSums).
 //
-// A row is cut into slices of 4096 ids. A warp sums a slice, 64 bytes a lane at a time: one power of two an id, against the
-// largest logit that the warp has met, which is the same for all its lanes and stays out of the sums together with its equals.
-// They are counted instead: each adds 1, less one for the maximum itself. Of 4096 random logits about half of the chunks hold one
-// that is at least as large as all before: there the sums are scaled, and equals are told from terms without a branch. Only in chunks
-// whose ids below the largest are all far below it are terms computed to the last bit. A chunk's terms are added in float32 (16 or 32
-// of them a lane), chunks in float64, lanes by a fixed tree; slices merge in their order, 32 by a tree and then one such band to the
-// next.
+// A row is cut into slices of 8 KB: 4096 ids of 16 bits, or 2048 of float32. A warp has a slice on the multiprocessor and touches it twice:
+// first for its largest logit, then for one power of two an id, against that. So nothing is ever scaled, and no id asks whether it is
+// the largest so far. The largest and its equals stay out of the sums: they are counted, and become masked ids in the chunks that hold
+// them, one of four on random data. Only of a slice whose ids below the largest are all far below it are terms computed to the last bit.
+// A chunk's terms are added in float32 (16 or 32 of them a lane), chunks in float64, lanes by a fixed tree; slices merge in their order, 32
+// by a tree and then one such band to the next.
 //
 // So a row's bits depend on its logits alone: not on the other rows, not on how many warps or blocks share it, not on where
 // it lies in memory.
 #pragma once
+#include "greatest.cuh"
 #include "logprob_gap.cuh"
-#include "vector.cuh"
 
 namespace srp::cuda {
 
-// Positions in a row are 32-bit, V being an int32 by contract. Registers bound the number of loads in flight, so they are saved.
-constexpr uint32_t kSlice = 4096;
-// Vectors of a lane's chunk. With a softcap one: the code of a tanh an id is long, and four times that long would not stay in the
-// multiprocessor's cache; the loads, which wait for the tanh before them, need no company.
-template <bool kCapped>
-constexpr int kParts = kCapped ? 1 : 4;
-template <class T, bool kCapped>
-constexpr uint32_t kChunk = kWarp * kParts<kCapped> * Vector<T>::kCount;  // ids: 512 or 1024, with a softcap 128 or 256
+// Positions in a row are 32-bit, V being an int32 by contract.
+constexpr uint32_t kSliceBytes = 8192;
+constexpr int kParts = 4;  // vectors of a lane's chunk
+template <class T>
+constexpr uint32_t kSlice = kSliceBytes / sizeof(T);  // ids
+template <class T>
+constexpr uint32_t kStep = kWarp * Vector<T>::kCount;  // ids from a lane's vector to its next one
+template <class T>
+constexpr uint32_t kChunk = kParts * kStep<T>;  // 512 or 1024 ids
 
-SRP_HD uint32_t slices_of(int64_t V) { return static_cast<uint32_t>((V + kSlice - 1) / kSlice); }
-
-// ---- a chunk of a warp
-
-template <class T, bool kCapped>
-struct Chunk {
-  Vector<T> parts[kParts<kCapped>];
-};
-
-// Ids from `begin` on, V and those behind it as -infinity: masked ids, which add nothing. `kLast`: not read again.
-template <bool kLast, class T, bool kCapped>
-__device__ __forceinline__ void load_chunk(Chunk<T, kCapped>& chunk, const T* x, uint32_t begin, uint32_t V,
-                                           bool aligned) {
-  constexpr int kCount = Vector<T>::kCount;
-  const uint32_t first = begin + threadIdx.x % kWarp * kCount;
-  if (aligned && begin + kChunk<T, kCapped> <= V) {
-    SRP_UNROLL
-    for (int p = 0; p < kParts<kCapped>; ++p) {
-      const T* const from = x + first + p * kWarp * kCount;
-      chunk.parts[p] = kLast ? load_last(from) : load_vector(from);
-    }
-    return;
-  }
-  SRP_UNROLL
-  for (int p = 0; p < kParts<kCapped>; ++p) {
-    const uint32_t j = first + p * kWarp * kCount;
-    chunk.parts[p] = aligned && j + kCount <= V ? load_vector(x + j) : load_pieces(x, j, V);
-  }
+template <class T>
+SRP_HD uint32_t slices_of(int64_t V) {
+  return static_cast<uint32_t>((V + kSlice<T> - 1) / kSlice<T>);
 }
 
+// Of slice `slice` of a row of V ids; behind the row 0.
+template <class T>
+SRP_HD uint32_t ids_of(uint32_t slice, uint32_t V) {
+  const uint32_t begin = slice * kSlice<T>, left = begin < V ? V - begin : 0;
+  return left < kSlice<T> ? left : kSlice<T>;
+}
+template <class T>
+SRP_HD uint32_t chunks_of(uint32_t slice, uint32_t V) {
+  return (ids_of<T>(slice, V) + kChunk<T> - 1) / kChunk<T>;
+}
+
+// ---- where a slice lies
+
+// In shared memory, in whole chunks; each lane reads what it has copied itself.
+template <class T>
+struct HeldSlice {
+  const T* own;  // this lane's first vector
+
+  __device__ __forceinline__ Vector<T> part(uint32_t chunk, int p) const {
+    return *reinterpret_cast<const Vector<T>*>(own + chunk * kChunk<T> + p * kStep<T>);
+  }
+};
+
+// In memory, whose cache the second touch finds. V and the ids behind it are -infinity: masked ids, which add nothing.
+template <class T>
+struct ReadSlice {
+  const T* x;
+  uint32_t first, V;  // `first`: of this lane's first vector
+  bool aligned;
+
+  __device__ __forceinline__ Vector<T> part(uint32_t chunk, int p) const {
+    const uint32_t j = first + chunk * kChunk<T> + p * kStep<T>;
+    return aligned && j + Vector<T>::kCount <= V ? load_vector(x + j) : load_pieces(x, j, V);
+  }
+};
+
 // ---- a slice
+
+// A lane's largest logit, and the chunks that hold it, a bit each. NaNs lose against numbers.
+struct LaneTop {
+  float logit;
+  uint32_t chunks;
+};
+
+template <class T, class Slice>
+__device__ __forceinline__ LaneTop top_of_lane(const Slice& slice, uint32_t chunks) {
+  LaneTop lane = {-INFINITY, 0};
+  SRP_KEEP_ROLLED
+  for (uint32_t c = 0; c < chunks; ++c) {
+    Vector<T> most = slice.part(c, 0);
+    SRP_UNROLL
+    for (int p = 1; p < kParts; ++p) most = greater(most, slice.part(c, p));
+    const float top = greatest(most);
+    const uint32_t chunk = 1u << c;
+    lane.chunks = top > lane.logit ? chunk : top == lane.logit ? lane.chunks | chunk : lane.chunks;
+    lane.logit = fmaxf(lane.logit, top);
+  }
+  return lane;
+}
+
+// A count summed over the lanes. From sm_80 on a warp has an instruction for it.
+__device__ __forceinline__ int add_lanes(int count) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+  return warp_reduce(count, Sum{});
+#else
+  return __reduce_add_sync(kFullWarp, count);
+#endif
+}
+
+// The sums of a and of b over the lanes, for every lane: as warp_reduce adds them, but half of the lanes add each.
+__device__ __forceinline__ void add_lanes(double& a, double& b) {
+  const bool upper = threadIdx.x % kWarp >= kWarp / 2;
+  double mine = (upper ? b : a) + __shfl_xor_sync(kFullWarp, upper ? a : b, kWarp / 2);
+  for (int distance = kWarp / 4; distance > 0; distance /= 2) mine += __shfl_xor_sync(kFullWarp, mine, distance);
+  a = __shfl_sync(kFullWarp, mine, 0);
+  b = __shfl_sync(kFullWarp, mine, kWarp / 2);
+}
 
 template <class T, bool kCapped, bool kSquares>
 class SliceSums {
  public:
-  __device__ explicit SliceSums(const LogitMap& map) : gap_(map) {}
-
   // All lanes of the warp call it.
-  __device__ __forceinline__ void add(const Chunk<T, kCapped>& chunk) {
-    Vector<T> most = chunk.parts[0];
-    if constexpr (!kCapped) most = greater(greater(most, chunk.parts[1]), greater(chunk.parts[2], chunk.parts[3]));
-    const float top = greatest(most);
-    const bool rises = __any_sync(kFullWarp, top >= top_);
-    if (rises) raise_top(top);
-    // With a softcap every term is computed to the last bit: beside its tanh that is nothing.
-    if (kCapped || !__any_sync(kFullWarp, top >= near_ && top < top_))
-      add_terms<Terms::kCareful>(chunk);
-    else if (rises)
-      add_terms<Terms::kCounted>(chunk);
-    else
-      add_terms<Terms::kPlain>(chunk);
+  __device__ __forceinline__ SliceSums(const LogitMap& map, const LaneTop& lane) : gap_(map) {
+    top_ = warp_reduce(lane.logit, [](float a, float b) { return fmaxf(a, b); });
+    gap_.set_top(top_);
+    tops_ = lane.logit == top_ ? lane.chunks : 0;
+    if constexpr (!kCapped) look_below(lane.logit);
   }
 
-  // Every lane gets them.
-  __device__ RowSums of_warp() const {
-    const double rest = warp_reduce(rest_, Sum{}), weighted = warp_reduce(weighted_, Sum{});
-    const double squares = kSquares ? warp_reduce(squares_, Sum{}) : 0;
-    const double equals = warp_reduce(count_, Sum{}) - 1;
-    if (rest != rest) return no_sums(NAN);
-    if (!(fabsf(top_) < INFINITY)) return no_sums(top_);
-    return {top_, rest + equals, weighted * kLn2, squares + equals};
-  }
-
- private:
-  __device__ void raise_top(float lane_top) {
-    const float top = warp_reduce(lane_top, [](float a, float b) { return fmaxf(a, b); });
-    if (!(top > top_)) return;
-    gap_.set_top(top);
-    const Gap gap = gap_(top_);  // the old top and its equals are terms as any other
-    const double factor = top < INFINITY ? gap.term() : 0.0f;  // a row without sums: 0 leaves a NaN a NaN
-    const double rest = rest_ + count_;
-    weighted_ = factor * (weighted_ + gap.finite_arg() * rest);
-    rest_ = factor * rest;
-    if (kSquares) squares_ = factor * factor * (squares_ + count_);
-    count_ = 0;
-    top_ = top;
-    near_ = gap_.near(top);
-  }
-
-  // Of a chunk that has no id equal to the top; that may have some; and whose ids below the top may all lie more than 11 nats below
-  // it, so that everything hangs on small terms.
-  enum class Terms { kPlain, kCounted, kCareful };
-
-  template <Terms kTerms>
-  __device__ __forceinline__ void add_terms(const Chunk<T, kCapped>& chunk) {
+  // Chunks in their order.
+  template <class Slice>
+  __device__ __forceinline__ void add(const Slice& slice, uint32_t chunk) {
+    const bool has_top = tops_ & 1;
+    tops_ >>= 1;
     float rest = 0, weighted = 0, squares = 0;
-    SRP_UNROLL
-    for (int p = 0; p < kParts<kCapped>; ++p) {
+    const auto add_term = [&](float term, float arg) {
+      rest += term;
+      weighted = fmaf(term, arg, weighted);
+      if (kSquares) squares = fmaf(term, term, squares);
+    };
+    if (kCapped || careful_) {
+      SRP_KEEP_ROLLED
+      for (int p = 0; p < kParts; ++p) {
+        Vector<T> part = slice.part(chunk, p);
+        if (has_top) equals_ += __popc(take_out(part, top_));
+        SRP_UNROLL
+        for (int i = 0; i < Vector<T>::kCount; ++i) {
+          const Gap gap = gap_(element(part, i));
+          add_term(gap.term(), gap.finite_arg());
+        }
+      }
+    } else if constexpr (!kCapped) {
+      Vector<T> parts[kParts];
       SRP_UNROLL
-      for (int i = 0; i < Vector<T>::kCount; ++i) {
-        const float x = element(chunk.parts[p], i);
-        const bool equal = kTerms != Terms::kPlain && x >= top_;  // not of a NaN, which must reach the sum
-        count_ += equal;
-        if (kTerms == Terms::kCareful && equal) continue;
-        const Gap gap = gap_(x);
-        const float power = kTerms == Terms::kCareful ? gap.term() : gap.power();
-        const float term = equal ? 0.0f : power;
-        rest += term;
-        weighted = fmaf(term, gap.finite_arg(), weighted);
-        if (kSquares) squares = fmaf(term, term, squares);
+      for (int p = 0; p < kParts; ++p) parts[p] = slice.part(chunk, p);
+      if (has_top) {
+        uint32_t found = 0;
+        SRP_UNROLL
+        for (int p = 0; p < kParts; ++p) found |= take_out(parts[p], top_, p);
+        equals_ += __popc(found);
+      }
+      SRP_UNROLL
+      for (int p = 0; p < kParts; ++p) {
+        if constexpr (kPairs) parts[p] = greater_or_nan(parts[p], {{floor_, floor_, floor_, floor_}});
+        SRP_UNROLL
+        for (int i = 0; i < Vector<T>::kCount; ++i) {
+          const Gap gap = gap_(element(parts[p], i));
+          add_term(gap.power(), kPairs ? gap.arg : gap.finite_arg());
+        }
       }
     }
     rest_ += rest;
@@ -132,64 +166,49 @@ class SliceSums {
     if (kSquares) squares_ += squares;
   }
 
+  // Every lane gets them.
+  __device__ __forceinline__ RowSums of_warp() const {
+    double rest = rest_, weighted = weighted_;
+    add_lanes(rest, weighted);
+    const double squares = kSquares ? warp_reduce(squares_, Sum{}) : 0;
+    const double equals = add_lanes(equals_) - 1;
+    if (rest != rest || !(fabsf(top_) < INFINITY)) return no_sums(rest != rest ? NAN : top_);
+    return {top_, rest + equals, weighted * kLn2, squares + equals};
+  }
+
+ private:
+  static constexpr bool kPairs = sizeof(T) == 2;
+
+  // Whether all ids below the top may lie more than 11 nats below it, so that everything hangs on small terms.
+  __device__ __forceinline__ void look_below(float lane_top) {
+    careful_ = !__any_sync(kFullWarp, lane_top >= gap_.near(top_) && lane_top < top_);
+    if constexpr (kPairs) {
+      const float low = gap_.below(top_, 152), lower = low - fabsf(low) * 0x1p-7f;  // however it is rounded
+      floor_ = rounded_pair(lower, lower, T{});
+      careful_ =
+          careful_ || !(fabsf(low) < 6e4f && gap_.slope() < 1e7f);  // where the numbers of T are close enough for that
+    }
+  }
+
   GapFrom<T, kCapped> gap_;
-  float top_ = -INFINITY, near_ = INFINITY;
-  int count_ = 0;  // of ids equal to the top, this lane's
+  float top_;
+  uint32_t tops_;  // chunks of this lane that hold the top, a bit each, from the next one on
+  bool careful_;  // every term to the last bit; with a softcap always: beside its tanh that is nothing
+  uint32_t floor_;  // a pair of logits too low to have a term, but finite: masked ids become such, two at a time
+  int equals_ = 0;  // of ids equal to the top, this lane's
   double rest_ = 0, weighted_ = 0, squares_ = 0;  // of the others; weighted_ in powers of two
 };
 
-// This warp's slices: `first`, then every `step`-th, before `end`. Slice s goes to states[s - base]. The next chunk is loaded while
-// the current one is added up.
-template <bool kCapped, bool kSquares, bool kLast, class T>
-__device__ __forceinline__ void sum_slices(const LogitMap& map, const T* x, uint32_t V, uint32_t first, uint32_t end,
-                                           uint32_t step, uint32_t base, RowSums* states) {
-  if (first >= end) return;
-  const bool aligned = aligned16(x);
-  Chunk<T, kCapped> next;
-  load_chunk<kLast>(next, x, first * kSlice, V, aligned);
-  for (uint32_t slice = first; slice < end; slice += step) {
-    SliceSums<T, kCapped, kSquares> sums(map);
-    const uint32_t stop = (slice + 1) * kSlice < V ? (slice + 1) * kSlice : V;
-    for (uint32_t j = slice * kSlice; j < stop; j += kChunk<T, kCapped>) {
-      const Chunk<T, kCapped> chunk = next;
-      const bool more = j + kChunk<T, kCapped> < stop;
-      if (more || slice + step < end)
-        load_chunk<kLast>(next, x, more ? j + kChunk<T, kCapped> : (slice + step) * kSlice, V, aligned);
-      sums.add(chunk);
-    }
-    const RowSums found = sums.of_warp();
-    if (threadIdx.x % kWarp == 0) states[slice - base] = found;
+// When chunk c has been touched for the last time, done(c) is called.
+template <class T, bool kCapped, bool kSquares, class Slice, class Done>
+__device__ __forceinline__ RowSums sum_slice(const LogitMap& map, const Slice& slice, uint32_t chunks, Done&& done) {
+  SliceSums<T, kCapped, kSquares> sums(map, top_of_lane<T>(slice, chunks));
+  SRP_KEEP_ROLLED
+  for (uint32_t c = 0; c < chunks; ++c) {
+    sums.add(slice, c);
+    done(c);
   }
-}
-
-// Rows of at most one slice: those of `rows`, a bit each, of which row r begins at x + r stride. Its sums go to states[r]. The first chunk of
-// the next one is loaded while the last of this one is added up.
-template <bool kCapped, bool kSquares, class T>
-__device__ __forceinline__ void sum_short_rows(const LogitMap& map, const T* x, int64_t stride, uint32_t V,
-                                               unsigned rows, RowSums* states) {
-  if (rows == 0) return;
-  int row = __ffs(static_cast<int>(rows)) - 1;
-  const T* from = x + row * stride;
-  Chunk<T, kCapped> next;
-  load_chunk<true>(next, from, 0, V, aligned16(from));
-  while (rows != 0) {
-    rows &= rows - 1;
-    const int row_behind = __ffs(static_cast<int>(rows)) - 1;
-    const T* const behind = x + row_behind * stride;
-    SliceSums<T, kCapped, kSquares> sums(map);
-    for (uint32_t j = 0; j < V; j += kChunk<T, kCapped>) {
-      const Chunk<T, kCapped> chunk = next;
-      if (j + kChunk<T, kCapped> < V)
-        load_chunk<true>(next, from, j + kChunk<T, kCapped>, V, aligned16(from));
-      else if (rows != 0)
-        load_chunk<true>(next, behind, 0, V, aligned16(behind));
-      sums.add(chunk);
-    }
-    const RowSums found = sums.of_warp();
-    if (threadIdx.x % kWarp == 0) states[row] = found;
-    row = row_behind;
-    from = behind;
-  }
+  return sums.of_warp();
 }
 
 // ---- a row

@@ -3,12 +3,13 @@
 // (logprob_gradient.cuh). Rows that shared memory holds are read once: loss_logits_held.cu; here are those that are too long, not made
 // of 16-byte pieces, or have a softcap.
 //
-// A row's two readings and the loss between them wait for each other, so that several rows share a multiprocessor: a warp a row of up
-// to 8192 ids, which forms two slices, up to eight warps for longer ones, sixteen warps in all. The second reading comes from L2 where
-// the rows in work fit there.
+// A row's two readings and the loss between them wait for each other, so that several rows share a multiprocessor: a warp a row of two
+// slices, up to eight warps for longer ones, sixteen warps in all. The second reading comes from L2 where the rows in work fit there.
 //
 // Minimum bytes: 2 s stride N (logits, gradient) + 4 N (targets) + 4 or 8 bytes a token and input, 4 a token and output.
 #include "loss_logits.cuh"
+
+#include "launch.cuh"
 
 namespace srp::cuda {
 namespace {
@@ -20,15 +21,18 @@ constexpr int kSteps = kCapped ? 1 : 4;  // vectors of a thread on their way for
 constexpr uint32_t kPage = 128;  // slices whose sums lie in shared memory at a time
 constexpr int64_t kMostBlocks = int64_t{1} << 30;
 
+// `room`: a warp's place for slices on their way.
 template <class T, bool kCapped>
-__device__ __forceinline__ RowSums sum_row(const LogitMap& map, const T* x, uint32_t V, RowSums* states) {
+__device__ __forceinline__ RowSums sum_row(const LogitMap& map, const T* x, uint32_t V, RowSums* states, char* room) {
   const uint32_t warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
-  const uint32_t slices = slices_of(V);
+  const uint32_t slices = slices_of<T>(V);
+  SliceStream<T, kCapped, true> stream(map, V, room, 1);
+  stream.begin({x, warp});
   RowSums sums = no_sums(-INFINITY);
   for (uint32_t page = 0; page < slices; page += kPage) {
     const uint32_t end = page + kPage < slices ? page + kPage : slices;
     __syncthreads();  // the previous page, or the previous row, has been merged
-    sum_slices<kCapped, true, false>(map, x, V, page + warp, end, warps, page, states);
+    sum_slices(stream, x, page + warp, end, warps, page, states);
     __syncthreads();
     if (warp == 0) sums = merge_slices<false>(map, sums, states, end - page);
   }
@@ -70,13 +74,13 @@ __device__ __forceinline__ void write_gradient(const LogitMap& map, const T* x, 
 // limit     memory
 // notes     the second reading of a row comes from L2 where the rows in work fit there: 3 s stride N of traffic, 2 from
 //           memory, and the 6 bytes an id at 5.5 TB/s leave 0.85 of the memory's speed
-// variants  rows that no shared memory holds; caps take a tanh an id. Others: held_kernel
-// turn      32 of loss_logits_kernel<BFloat16, false>: 64 loaded, 32 special + 64 loaded, 64 stored, 32 special; 4 bytes; at most
-//           31, 31.5 on sm_89; must 0.8; before 46.6; executed 35.1
-// measured  0.50 to 0.61 of a copy: the second pass is half of it, instructions that are not in the cache a tenth
+// shared    69632
+// turn      32 of loss_logits_kernel<BFloat16, false>: 4 shared + 4 shared, 64 loaded, 32 special + 64 loaded, 64 stored, 32
+//           special; 4 bytes; at most 32; must 0.8
 template <class T, bool kCapped>
 __global__ void __launch_bounds__(kMostThreads, kBlocksAtWork)
     loss_logits_kernel(LossLogitsArgs a, LossArgs tokens, LossParameters p, uint32_t* faults) {
+  SRP_DYN_SHARED(uint4, rooms);
   SRP_SHARED(RowSums, states, kPage);
   SRP_SHARED(RowLoss, found, 1);
   const LogitMap map = map_of<kCapped>(a);
@@ -89,7 +93,8 @@ __global__ void __launch_bounds__(kMostThreads, kBlocksAtWork)
       fill_row(grad, 0, a.stride, 0.0f, aligned);
       continue;
     }
-    const RowSums sums = sum_row<T, kCapped>(map, x, static_cast<uint32_t>(a.V), states);
+    char* const room = reinterpret_cast<char*>(rooms) + threadIdx.x / kWarp * SliceStream<T, kCapped, true>::kBytes;
+    const RowSums sums = sum_row<T, kCapped>(map, x, static_cast<uint32_t>(a.V), states, room);
     const int64_t target = a.targets[n];
     const bool inside = target >= 0 && target < a.V;
     if (threadIdx.x == 0) {
@@ -108,11 +113,31 @@ __global__ void __launch_bounds__(kMostThreads, kBlocksAtWork)
   }
 }
 
-// Two slices a warp, and no more warps than a block takes.
-unsigned threads_for(int64_t V) {
+// Two slices a warp, and no more warps than a block takes and has room for.
+template <class T>
+int threads_for(int64_t V, size_t room) {
   int threads = kWarp;
-  while (threads < kMostThreads && V > int64_t{threads} / kWarp * 2 * kSlice) threads *= 2;
-  return static_cast<unsigned>(threads);
+  while (threads < kMostThreads && V > int64_t{threads} / kWarp * 2 * kSlice<T> &&
+         2 * size_t{kSliceBytes} * static_cast<size_t>(threads / kWarp) <= room)
+    threads *= 2;
+  return threads;
+}
+
+template <class T, bool kCapped>
+srp_status launch_rows(srp_queue* queue, const LossLogitsArgs& a) {
+  constexpr size_t kBytes = SliceStream<T, kCapped, true>::kBytes * (kMostThreads / kWarp);
+  constexpr size_t kBeside = kPage * sizeof(RowSums) + sizeof(RowLoss);
+  int most_bytes = 0;
+  SRP_TRY(check_cuda(cudaDeviceGetAttribute(&most_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, queue->device),
+                     "cudaDeviceGetAttribute"));
+  const size_t room = static_cast<size_t>(most_bytes) - kBeside;
+  const auto kernel = loss_logits_kernel<T, kCapped>;
+  SRP_TRY(allow_shared(kernel, kBytes < room ? kBytes : room));
+  const int threads = threads_for<T>(a.V, room);
+  const size_t bytes = SliceStream<T, kCapped, true>::kBytes * static_cast<size_t>(threads / kWarp);
+  const dim3 grid(static_cast<unsigned>(a.N < kMostBlocks ? a.N : kMostBlocks)), block(static_cast<unsigned>(threads));
+  SRP_LAUNCH(kernel, grid, block, bytes, queue->stream, a, token_args(a), loss_parameters(a.parameters), queue->faults);
+  return SRP_OK;
 }
 
 template <class T>
@@ -120,15 +145,7 @@ srp_status launch(srp_queue* queue, const LossLogitsArgs& a) {
   bool held = false;
   SRP_TRY(launch_held<T>(queue, a, &held));
   if (held) return SRP_OK;
-  const LossArgs tokens = token_args(a);
-  const LossParameters p = loss_parameters(a.parameters);
-  const dim3 grid(static_cast<unsigned>(a.N < kMostBlocks ? a.N : kMostBlocks));
-  const dim3 block(threads_for(a.V));
-  if (a.softcap != 0)
-    SRP_LAUNCH((loss_logits_kernel<T, true>), grid, block, 0, queue->stream, a, tokens, p, queue->faults);
-  else
-    SRP_LAUNCH((loss_logits_kernel<T, false>), grid, block, 0, queue->stream, a, tokens, p, queue->faults);
-  return SRP_OK;
+  return a.softcap != 0 ? launch_rows<T, true>(queue, a) : launch_rows<T, false>(queue, a);
 }
 
 }  // namespace

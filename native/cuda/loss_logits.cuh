@@ -3,7 +3,7 @@
 #pragma once
 #include "backend.cuh"
 #include "logprob_gradient.cuh"
-#include "logprob_sums.cuh"
+#include "logprob_stream.cuh"
 #include "shared/loss_logits.h"
 
 namespace srp::cuda {

@@ -10,15 +10,11 @@
 #include "loss_logits.cuh"
 
 #include "launch.cuh"
-#include "ptx.cuh"
 
 namespace srp::cuda {
 namespace {
 
-// Of a block, as registers have room for in two of them.
-SRP_HD constexpr int most_warps(bool clusters) { return clusters ? 10 : 12; }
-template <bool kClusters>
-constexpr int kMostHeld = most_warps(kClusters) * kWarp;  // threads
+constexpr int kMostWarps = 10;  // of a block, as registers have room for in two of them
 constexpr uint32_t kMostCluster = 8;  // blocks; more of them not every card with clusters has
 
 // How a row is cut.
@@ -26,59 +22,55 @@ struct Cut {
   uint32_t slices, per_block, blocks;  // blocks: of a cluster
   size_t bytes;  // of shared memory, of a block
 
-  SRP_HD int threads() const {
-    return static_cast<int>(per_block <= static_cast<uint32_t>(most_warps(blocks > 1)) ? per_block
-                                                                                       : (per_block + 1) / 2) *
-           kWarp;
-  }
+  SRP_HD int warps() const { return static_cast<int>(per_block <= kMostWarps ? per_block : (per_block + 1) / 2); }
+  SRP_HD int threads() const { return warps() * kWarp; }
 };
 
 // The fewest blocks a row of which two find room on a multiprocessor; 0 blocks if there are none.
 template <class T>
 Cut cut_row(int64_t V, size_t most_bytes, uint32_t most_blocks) {
-  Cut cut = {slices_of(V), 0, 1, 0};
+  Cut cut = {slices_of<T>(V), 0, 1, 0};
   for (; cut.blocks <= most_blocks; cut.blocks *= 2) {
     cut.per_block = (cut.slices + cut.blocks - 1) / cut.blocks;
-    constexpr int64_t kPiece = kChunk<T, false>;
-    const int64_t ids = cut.slices == 1 ? (V + kPiece - 1) / kPiece * kPiece : int64_t{cut.per_block} * kSlice;
+    constexpr int64_t kPiece = kChunk<T>;
+    const int64_t ids = cut.slices == 1 ? (V + kPiece - 1) / kPiece * kPiece : int64_t{cut.per_block} * kSlice<T>;
     cut.bytes = 2 * cut.slices * sizeof(RowSums) + static_cast<size_t>(ids) * sizeof(T);
-    if (cut.bytes <= most_bytes && cut.threads() <= most_warps(cut.blocks > 1) * kWarp) return cut;
+    if (cut.bytes <= most_bytes && cut.warps() <= kMostWarps) return cut;
   }
   cut.blocks = 0;
   return cut;
 }
 
-constexpr int kHeldParts = kParts<false>;
-
 // This thread's part of a row, in shared memory: whole chunks, in which what lies behind the row is -infinity.
 template <class T>
 struct HeldRow {
-  static constexpr uint32_t kCount = Vector<T>::kCount, kStep = kWarp * kCount;
+  static constexpr uint32_t kCount = Vector<T>::kCount;
 
   T* held;
   uint32_t first, end, V;  // slices of the block; ids of the row
 
-  // Calls chunk(j, at) for the chunks of this warp's slices, slice(s) behind those of slice s: the thread has the vectors from id j on
-  // in every kStep, which lie from `at` on.
-  template <class Chunks, class Slices>
-  __device__ __forceinline__ void each_chunk(const Chunks& chunk, const Slices& slice) const {
+  // Calls slice(s, at) for this warp's slices, of which the thread has the vectors from `at` on.
+  template <class Slices>
+  __device__ __forceinline__ void each_slice(const Slices& slice) const {
     const uint32_t warp = threadIdx.x / kWarp, own = threadIdx.x % kWarp * kCount;
-    for (uint32_t s = first + warp; s < end; s += blockDim.x / kWarp) {
-      const uint32_t stop = (s + 1) * kSlice < V ? (s + 1) * kSlice : V;
-      T* at = held + (s - first) * kSlice + own;
-      for (uint32_t j = s * kSlice; j < stop; j += kChunk<T, false>, at += kChunk<T, false>) chunk(j + own, at);
-      slice(s);
-    }
+    for (uint32_t s = first + warp; s < end; s += blockDim.x / kWarp) slice(s, held + (s - first) * kSlice<T> + own);
+  }
+
+  // Calls chunk(j, at) for their chunks: the thread has the vectors from id j on in every kStep, which lie from `at` on.
+  template <class Chunks>
+  __device__ __forceinline__ void each_chunk(const Chunks& chunk) const {
+    each_slice([&](uint32_t s, T* at) {
+      const uint32_t begin = s * kSlice<T> + threadIdx.x % kWarp * kCount;
+      for (uint32_t c = 0; c < chunks_of<T>(s, V); ++c) chunk(begin + c * kChunk<T>, at + c * kChunk<T>);
+    });
   }
 
   // Whether all vectors of a warp's chunk have ids; j is the thread's.
-  __device__ __forceinline__ bool whole(uint32_t j) const {
-    return j - threadIdx.x % kWarp * kCount + kChunk<T, false> <= V;
-  }
+  __device__ __forceinline__ bool whole(uint32_t j) const { return j - threadIdx.x % kWarp * kCount + kChunk<T> <= V; }
 
   // Whether this thread has id j.
   __device__ __forceinline__ bool has(int32_t j) const {
-    const uint32_t id = static_cast<uint32_t>(j), slice = id / kSlice;
+    const uint32_t id = static_cast<uint32_t>(j), slice = id / kSlice<T>;
     return slice >= first && slice < end && (slice - first) % (blockDim.x / kWarp) == threadIdx.x / kWarp &&
            id / kCount % kWarp == threadIdx.x % kWarp;
   }
@@ -86,39 +78,32 @@ struct HeldRow {
   __device__ __forceinline__ void copy(const T* x, uint32_t j, T* at) const {
     if (whole(j)) {
       SRP_UNROLL
-      for (int p = 0; p < kHeldParts; ++p) __pipeline_memcpy_async(at + p * kStep, x + j + p * kStep, 16);
+      for (int p = 0; p < kParts; ++p) __pipeline_memcpy_async(at + p * kStep<T>, x + j + p * kStep<T>, 16);
     } else {
       SRP_UNROLL
-      for (int p = 0; p < kHeldParts; ++p)
-        if (j + p * kStep < V) __pipeline_memcpy_async(at + p * kStep, x + j + p * kStep, 16);
+      for (int p = 0; p < kParts; ++p)
+        if (j + p * kStep<T> < V) __pipeline_memcpy_async(at + p * kStep<T>, x + j + p * kStep<T>, 16);
     }
   }
 
   __device__ __forceinline__ void copy_all(const T* x) const {
-    each_chunk([&](uint32_t j, T* at) { copy(x, j, at); }, [](uint32_t) {});
+    each_chunk([&](uint32_t j, T* at) { copy(x, j, at); });
     __pipeline_commit();
   }
 
   // Of the row's last chunk what has no ids at all, once.
   __device__ __forceinline__ void begin() const {
-    each_chunk(
-        [&](uint32_t j, T* at) {
-          for (int p = 0; p < kHeldParts; ++p)
-            if (j + p * kStep >= V) store_shared(at + p * kStep, load_pieces(at, 0, 0));
-        },
-        [](uint32_t) {});
+    each_chunk([&](uint32_t j, T* at) {
+      for (int p = 0; p < kParts; ++p)
+        if (j + p * kStep<T> >= V) store_shared(at + p * kStep<T>, load_pieces(at, 0, 0));
+    });
   }
 
   // When the copies have come: where a vector ends behind the row.
   __device__ __forceinline__ void end_row() const {
     if (V % kCount == 0 || !has(static_cast<int32_t>(V - 1))) return;
-    T* const at = held + (V / kCount * kCount - first * kSlice);
+    T* const at = held + (V / kCount * kCount - first * kSlice<T>);
     store_shared(at, load_pieces(at, 0, V % kCount));
-  }
-
- private:
-  static __device__ __forceinline__ void store_shared(T* to, const Vector<T>& v) {
-    *reinterpret_cast<Vector<T>*>(to) = v;
   }
 };
 
@@ -131,42 +116,30 @@ __device__ __forceinline__ Vector<T> held_vector(const T* at) {
 template <class T, bool kClusters>
 __device__ __forceinline__ void sum_held(const LogitMap& map, const HeldRow<T>& held, uint32_t blocks,
                                          RowSums* states) {
-  SliceSums<T, false, true> sums(map);
-  held.each_chunk(
-      [&](uint32_t, const T* at) {
-        Chunk<T, false> chunk;
-        SRP_UNROLL
-        for (int p = 0; p < kHeldParts; ++p) chunk.parts[p] = held_vector(at + p * HeldRow<T>::kStep);
-        sums.add(chunk);
-      },
-      [&](uint32_t slice) {
-        const RowSums found = sums.of_warp();
-        sums = SliceSums<T, false, true>(map);
-        const uint32_t lane = threadIdx.x % kWarp;
-        if (!kClusters && lane == 0) states[slice] = found;
-        if (kClusters && lane < blocks) store_to_block(states + slice, lane, found);
-      });
+  held.each_slice([&](uint32_t slice, const T* at) {
+    const RowSums found =
+        sum_slice<T, false, true>(map, HeldSlice<T>{at}, chunks_of<T>(slice, held.V), [](uint32_t) {});
+    const uint32_t lane = threadIdx.x % kWarp;
+    if (!kClusters && lane == 0) states[slice] = found;
+    if (kClusters && lane < blocks) store_to_block(states + slice, lane, found);
+  });
 }
 
 // The gradient of this thread's ids; when it has written those of a chunk, the copies of the next row's begin (`next` NULL: there is none).
 template <class T>
 __device__ __forceinline__ void write_held(const LogitMap& map, const HeldRow<T>& held, const RowSlopes& row, T* grad,
                                            const T* next) {
-  constexpr uint32_t kStep = HeldRow<T>::kStep;
   const RowGradient<T, false> gradient(map, row);
-  held.each_chunk(
-      [&](uint32_t j, T* at) {
-        if (held.whole(j)) {
-          SRP_UNROLL
-          for (int p = 0; p < kHeldParts; ++p)
-            store_vector(grad + j + p * kStep, gradient(held_vector(at + p * kStep)));
-        } else {
-          for (int p = 0; p < kHeldParts; ++p)
-            if (j + p * kStep < held.V) store_vector(grad + j + p * kStep, gradient(held_vector(at + p * kStep)));
-        }
-        if (next) held.copy(next, j, at);
-      },
-      [](uint32_t) {});
+  held.each_chunk([&](uint32_t j, T* at) {
+    if (held.whole(j)) {
+      SRP_UNROLL
+      for (int p = 0; p < kParts; ++p) store_vector(grad + j + p * kStep<T>, gradient(held_vector(at + p * kStep<T>)));
+    } else {
+      for (int p = 0; p < kParts; ++p)
+        if (j + p * kStep<T> < held.V) store_vector(grad + j + p * kStep<T>, gradient(held_vector(at + p * kStep<T>)));
+    }
+    if (next) held.copy(next, j, at);
+  });
   __pipeline_commit();
 }
 
@@ -186,14 +159,10 @@ __device__ __forceinline__ void meet() {
 // shared    84400
 // notes     a row is read once, by a block or a cluster of up to 8: 425,984 ids of 16 bits at most where a block has 227 KB, 53,248
 //           without clusters; others are left to loss_logits_kernel
-// variants  clusters since sm_90; a block alone elsewhere, and where a row fits one
-// turn      32 of held_kernel<BFloat16, true>: 4 shared, 32 special + 4 shared, 64 loaded, 64 stored, 32 special; 4 bytes; at most
-//           27.8; must 0.8; before 46.6
-// sm_89     32 of held_kernel<BFloat16, false>: 4 shared, 32 special + 4 shared, 64 loaded, 64 stored, 32 special; 4 bytes; at most
-//           28.1; must 0.8; before 46.6
-// measured  0.50 to 0.61 of a copy, by loss_logits_kernel; no card has run this one yet
+// turn      32 of held_kernel<BFloat16, true>: 4 shared + 4 shared, 32 special + 4 shared, 64 loaded, 64 stored, 32 special; 4 bytes; at most
+//           29; must 0.8
 template <class T, bool kClusters>
-__global__ void __launch_bounds__(kMostHeld<kClusters>, 2)
+__global__ void __launch_bounds__(kMostWarps* kWarp, 2)
     held_kernel(LossLogitsArgs a, LossArgs tokens, LossParameters p, Cut cut, uint32_t* faults) {
   if constexpr (kClusters && SRP_CLUSTERS == 0) return;
   SRP_DYN_SHARED(RowSums, memory);
@@ -206,8 +175,8 @@ __global__ void __launch_bounds__(kMostHeld<kClusters>, 2)
   const uint32_t end = !kClusters || first + cut.per_block > cut.slices ? cut.slices : first + cut.per_block;
   const HeldRow<T> held = {reinterpret_cast<T*>(memory + 2 * cut.slices), first, end, static_cast<uint32_t>(a.V)};
   // Of a row, what this block writes: its ids, and the last one what lies behind them.
-  const int64_t begin_ids = int64_t{first} * kSlice,
-                end_ids = int64_t{end} * kSlice < a.V ? int64_t{end} * kSlice : a.V;
+  const int64_t begin_ids = int64_t{first} * kSlice<T>,
+                end_ids = int64_t{end} * kSlice<T> < a.V ? int64_t{end} * kSlice<T> : a.V;
   const auto fill_rest = [&](T* grad, int64_t begin) {
     if (end == cut.slices && first < end) fill_row(grad, begin, a.stride, 0.0f, true);
   };

@@ -103,6 +103,27 @@ __device__ __forceinline__ uint32_t smaller_pair(uint32_t a, uint32_t b, Half ki
 #endif
 }
 
+// All bits of the halves in which two pairs are equal numbers, none of the others.
+template <class T>
+__device__ __forceinline__ uint32_t equal_halves(uint32_t a, uint32_t b, T kind) {
+  return (low_of(a, kind) == low_of(b, kind) ? 0xffffu : 0u) |
+         (high_of(a, kind) == high_of(b, kind) ? 0xffff0000u : 0u);
+}
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+__device__ __forceinline__ uint32_t equal_halves(uint32_t a, uint32_t b, BFloat16) {
+  uint32_t mask;
+  asm("set.eq.u32.bf16x2 %0, %1, %2;" : "=r"(mask) : "r"(a), "r"(b));
+  return mask;
+}
+#endif
+#if SRP_PAIR_INSTRUCTIONS
+__device__ __forceinline__ uint32_t equal_halves(uint32_t a, uint32_t b, Half) {
+  uint32_t mask;
+  asm("set.eq.u32.f16x2 %0, %1, %2;" : "=r"(mask) : "r"(a), "r"(b));
+  return mask;
+}
+#endif
+
 #undef SRP_PAIR_INSTRUCTIONS
 
 }  // namespace srp::cuda

@@ -35,6 +35,34 @@ __device__ __forceinline__ void replace(Vector<T>& v, int i, T x) {
   for (int w = 0; w < 4; ++w) v.words[w] = chosen(w == i / 2 ? half : 0u, word, v.words[w]);
 }
 
+__device__ __forceinline__ float lowest(float) { return -INFINITY; }
+__device__ __forceinline__ BFloat16 lowest(BFloat16) { return {0xff80}; }
+__device__ __forceinline__ Half lowest(Half) { return {0xfc00}; }
+
+// Elements equal to `top`, which is a value of T, become -infinity. Returns a bit each of them, other ones for each `part` of 0 to 3.
+__device__ __forceinline__ uint32_t take_out(Vector<float>& v, float top, int part = 0) {
+  uint32_t found = 0;
+  SRP_UNROLL
+  for (int i = 0; i < 4; ++i) {
+    const bool equal = bits_float(v.words[i]) == top;
+    found |= equal ? 1u << (4 * part + i) : 0u;
+    v.words[i] = equal ? float_bits(-INFINITY) : v.words[i];
+  }
+  return found;
+}
+template <class T>
+__device__ __forceinline__ uint32_t take_out(Vector<T>& v, float top, int part = 0) {
+  const uint32_t tops = rounded_pair(top, top, T{}), none = pair_of(lowest(T{}), lowest(T{}));
+  uint32_t found = 0;
+  SRP_UNROLL
+  for (int i = 0; i < 4; ++i) {
+    const uint32_t equal = equal_halves(v.words[i], tops, T{});
+    found |= equal & 0x10001u << (4 * part + i);
+    v.words[i] = chosen(equal, none, v.words[i]);
+  }
+  return found;
+}
+
 SRP_HD bool aligned16(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
 
 template <class T>
@@ -48,10 +76,6 @@ __device__ __forceinline__ Vector<T> load_last(const T* p) {
   const uint4 v = __ldcs(reinterpret_cast<const uint4*>(p));
   return {{v.x, v.y, v.z, v.w}};
 }
-
-__device__ __forceinline__ float lowest(float) { return -INFINITY; }
-__device__ __forceinline__ BFloat16 lowest(BFloat16) { return {0xff80}; }
-__device__ __forceinline__ Half lowest(Half) { return {0xfc00}; }
 
 // Elements from `begin` on; those from `end` on are -infinity, unread.
 __device__ __forceinline__ Vector<float> load_pieces(const float* x, int64_t begin, int64_t end) {

@@ -258,11 +258,11 @@ Data merged_input(const Problem& p, const std::vector<Shard>& shards) {
   return states;
 }
 
-// V: one id, less and more than a warp, then rows of one slice of 4096 ids, of three, and of more than a block has warps, which
-// several blocks share. K: none, one, several, more than a warp.
+// V: one id, less and more than a warp, then rows of one slice of 16 bits and two of float32, of three and five, and of more than a block
+// has warps, which several blocks share. K: none, one, several, more than a warp.
 const Shape kShapes[] = {{0, 5, 1},   {3, 0, 0},   {2, 1, 1},    {9, 2, 3},    {40, 33, 1},
                          {3, 33, 40}, {5, 300, 2}, {2, 2100, 0}, {2, 8300, 3}, {2, 36000, 1}};
-const Shape kManyRows = {2700, 3, 2};  // of which a warp takes two
+const Shape kManyRows = {3300, 3, 2};  // of which a warp takes two
 
 template <class Visit>
 void each_problem(Random& random, Visit visit) {
