@@ -16,6 +16,7 @@ constexpr int kSide = 16;  // threads along each side of it
 constexpr int kEach = kTile / kSide;  // rows and columns of a thread: kSide apart
 constexpr int kThreads = kSide * kSide;
 constexpr int kStep = 32;  // terms that a thread adds up before they go into a float64
+constexpr int kFew = 8;  // of them without a jump: unrolled as a whole, the loop takes more registers than there are
 constexpr int kPitch = kTile + 1;  // so that a warp meets 32 banks, whichever way a tile is filled
 
 // g of a chunk of rows and a strip of ids, [rows, kStrip]; 0 where a row is not kept or there is no id.
@@ -44,6 +45,10 @@ __device__ __forceinline__ void fill_tile(Number* tile, const Source& source, in
   }
 }
 
+// x y + z, rounded once. The compiler, which is told to fuse nothing by itself, makes two instructions of it.
+__device__ __forceinline__ float fused(float x, float y, float z) { return fmaf(x, y, z); }
+__device__ __forceinline__ double fused(double x, double y, double z) { return fma(x, y, z); }
+
 // sums[r][c] += sum over terms of left(row, term) right(column, term). All threads of the block must call it.
 template <bool kLeftAlong, bool kRightAlong, class Number, class Left, class Right>
 __device__ __forceinline__ void add_product(int64_t terms, const Left& left, const Right& right, Sums& sums) {
@@ -55,17 +60,21 @@ __device__ __forceinline__ void add_product(int64_t terms, const Left& left, con
     fill_tile<kRightAlong>(columns, right, begin, terms);
     __syncthreads();
     Number part[kEach][kEach] = {};
-    for (int term = 0; term < kStep; ++term) {
-      Number x[kEach], y[kEach];
+    SRP_KEEP_ROLLED
+    for (int few = 0; few < kStep; few += kFew) {
       SRP_UNROLL
-      for (int i = 0; i < kEach; ++i) {
-        x[i] = rows[term * kPitch + row_of(i)];
-        y[i] = columns[term * kPitch + column_of(i)];
-      }
-      SRP_UNROLL
-      for (int r = 0; r < kEach; ++r) {
+      for (int term = few; term < few + kFew; ++term) {
+        Number x[kEach], y[kEach];
         SRP_UNROLL
-        for (int c = 0; c < kEach; ++c) part[r][c] += x[r] * y[c];
+        for (int i = 0; i < kEach; ++i) {
+          x[i] = rows[term * kPitch + row_of(i)];
+          y[i] = columns[term * kPitch + column_of(i)];
+        }
+        SRP_UNROLL
+        for (int r = 0; r < kEach; ++r) {
+          SRP_UNROLL
+          for (int c = 0; c < kEach; ++c) part[r][c] = fused(x[r], y[c], part[r][c]);
+        }
       }
     }
     SRP_UNROLL
