@@ -175,12 +175,12 @@ __global__ void divergence_top_kernel(srp_divergence_top_args a, uint32_t* fault
 
 template <class F>
 void launch_rows(srp_queue* queue, const srp_divergence_rows_args& a) {
-  SRP_LAUNCH(divergence_rows_kernel<F>, row_blocks(a.N), threads_for(a.V), 0, queue->stream, a, queue->faults);
+  SRP_LAUNCH(divergence_rows_kernel<F>, row_blocks(queue, a.N), threads_for(a.V), 0, queue->stream, a, queue->faults);
 }
 
 template <class F>
 void launch_top(srp_queue* queue, const srp_divergence_top_args& a) {
-  SRP_LAUNCH(divergence_top_kernel<F>, row_blocks(a.N), threads_for(a.V), 0, queue->stream, a, queue->faults);
+  SRP_LAUNCH(divergence_top_kernel<F>, row_blocks(queue, a.N), threads_for(a.V), 0, queue->stream, a, queue->faults);
 }
 
 }  // namespace

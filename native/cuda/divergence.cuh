@@ -21,9 +21,10 @@ __device__ void clear_row(const srp_divergence_rows_args& a, int64_t n, F* grad)
 
 constexpr int kMostThreads = 256;
 
-inline dim3 row_blocks(int64_t N) {
-  constexpr int64_t kMostBlocks = 8192;  // more rows than this take turns; a GPU holds about 2000 at a time
-  return dim3(static_cast<unsigned>(N < kMostBlocks ? N : kMostBlocks));
+inline dim3 row_blocks(const srp_queue* queue, int64_t N) {
+  // More rows than this take turns: several times as many as are at work, so that the last ones end together.
+  const int64_t most = int64_t{64} * queue->multiprocessors;
+  return dim3(static_cast<unsigned>(N < most ? N : most));
 }
 
 // A warp for rows that it reads in a few steps. Depends on V alone: the order of sums must not depend on the batch.

@@ -225,7 +225,7 @@ __global__ void __launch_bounds__(kMostThreads, 2) divergence_kl_kernel(srp_dive
 template <class T>
 void launch(srp_queue* queue, const srp_divergence_rows_args& a) {
   const auto kernel = a.beta == 0 ? divergence_kl_kernel<T, false> : divergence_kl_kernel<T, true>;
-  SRP_LAUNCH(kernel, row_blocks(a.N), threads_for(a.V), 0, queue->stream, a);
+  SRP_LAUNCH(kernel, row_blocks(queue, a.N), threads_for(a.V), 0, queue->stream, a);
 }
 
 }  // namespace

@@ -163,20 +163,26 @@ srp_status launch_strips_of(srp_queue* queue, TensorCores cores, const srp_linea
   });
 }
 
-// Ids whose weights are in parts at a time: with 11 tiles of rows as many blocks as an H200 has multiprocessors.
-constexpr int64_t kPartIds = 12 * kStrip;
+// Ids whose weights are in parts at a time: with the tiles of kChunk rows, as many blocks as the device has multiprocessors. No bit depends
+// on it.
+int64_t ids_in_parts(const srp_queue* queue) {
+  constexpr int64_t kTiles = (kChunk + WarpgroupTiles::kRows - 1) / WarpgroupTiles::kRows;
+  const int64_t strips = queue->multiprocessors / kTiles;
+  return (strips < 1 ? 1 : strips) * kStrip;
+}
 
 srp_status launch_strips_in_parts(srp_queue* queue, TensorCores cores, const srp_linear_forward_args& a,
                                   const Strips& use) {
   const int64_t left = a.N - use.first_row, rows = left < use.rows ? left : use.rows, D = parts_width(a.D);
-  SRP_TRY(check_grid("linear_forward", (kPartIds + rows) * D / 3 / 256 + 1));
-  const Scratch memory(queue, static_cast<size_t>((rows + (a.V < kPartIds ? a.V : kPartIds)) * D) * sizeof(BFloat16));
+  const int64_t most = ids_in_parts(queue);
+  SRP_TRY(check_grid("linear_forward", (most + rows) * D / 3 / 256 + 1));
+  const Scratch memory(queue, static_cast<size_t>((rows + (a.V < most ? a.V : most)) * D) * sizeof(BFloat16));
   SRP_TRY(memory.status());
   BFloat16 *const hidden = memory.as<BFloat16>(), *const weight = hidden + rows * D;
   launch_logit_parts(queue, static_cast<const float*>(a.hidden) + use.first_row * a.D,
                      a.mask ? a.mask + use.first_row : nullptr, rows, a.D, Operand::hidden, hidden);
-  for (int64_t id = 0; id < a.V; id += kPartIds) {
-    const int64_t ids = a.V - id < kPartIds ? a.V - id : kPartIds;
+  for (int64_t id = 0; id < a.V; id += most) {
+    const int64_t ids = a.V - id < most ? a.V - id : most;
     launch_logit_parts(queue, static_cast<const float*>(a.weight) + id * a.D, nullptr, ids, a.D, Operand::weight,
                        weight);
     Strips own = use;

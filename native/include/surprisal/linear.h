@@ -61,7 +61,8 @@
  *                   grad_hidden, 1024 D 8 without, + 8192 (default: 2048). On tensor cores R 8192 of g (R = 2048), and of sums
  *                   N D 8 with grad_hidden beside another gradient, R D 8 with grad_hidden alone, 2048 D 8 more with
  *                   grad_weight of more than 2048 rows, + 16384; of float16 D 8192 more. With SRP_SUMS_BFLOAT16X3 of float32, D
- *                   rounded up to 8: forward D 6 (R + min(V, 12288)), backward D 8192 + D 6 (R + 2048) more, R rounded up to 192
+ *                   rounded up to 8: forward D 6 (R + min(V, P)) with P = 1024 (M / 11 rounded down, at least 1) of M multiprocessors,
+ *                   backward D 8192 + D 6 (R + 2048) more, R rounded up to 192
  *           Backward forms the logits again, once for grad_hidden and once for grad_weight and grad_bias together; on tensor cores
  *           once for all. No output may overlap anything */
 #ifndef SURPRISAL_LINEAR_H
