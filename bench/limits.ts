@@ -28,7 +28,7 @@ export const LIMITS: Readonly<Record<string, string>> = {
     "one call saves memory alone, and the passes are arithmetic where there is no AVX-512",
   "GAE, any rows × steps": SCAN,
   "discounted returns, any rows × steps": SCAN,
-  "discounted returns, rows of 100 to 128": `${SCAN}. The last steps of a row, fewer than a register, go through copies`,
+  "discounted returns, rows of 100 to 128": `${SCAN}. Rows that end inside of a line of the cache are written in parts`,
   "group normalisation, groups of 8":
     "three quotients and roots in float64 for each register of groups, items turned over in registers, and made of float32 and back twice",
   "group normalisation, groups of 64": "as of 8, with fewer quotients an item",

@@ -14,6 +14,8 @@ namespace {
 // bytes     s n + mask n + s B inputs
 // limit     memory
 // notes     16-byte stores; a warp or a block a row
+// variants  of a row's length: a warp alone has no barriers, and of rows beyond 512 tokens a block's warps share one
+// turn      4 of broadcast_rows_kernel<BlockPieces, float>: 4 loads, 16 stored; 5 bytes; at most 32
 template <class Team, class F>
 __global__ void __launch_bounds__(kPieceLanes, 4) broadcast_rows_kernel(srp_group_broadcast_args a, uint32_t* faults) {
   const int64_t b = Team::slot();
@@ -46,6 +48,8 @@ __device__ __forceinline__ int64_t last_kept(const uint8_t* mask, const Range& r
 // bytes     s n inputs + s n + mask n + s B
 // limit     memory
 // notes     the mask twice, the second time from the cache
+// variants  of a row's length: a warp alone has no barriers, and of rows beyond 512 tokens a block's warps share one
+// turn      4 of place_rows_kernel<BlockPieces, float>: 4 loads, 16 stored; 5 bytes; at most 32
 template <class Team, class F>
 __global__ void __launch_bounds__(kPieceLanes, 4) place_rows_kernel(srp_group_place_args a, uint32_t* faults) {
   const int64_t b = Team::slot();

@@ -161,7 +161,7 @@ __device__ RowSums merge_lanes(const LogitMap& map, RowSums mine) {
 // bytes     s D (N + V) + 40 N V / 1024
 // limit     issue
 // notes     2 N V D operations on the plain pipes
-// turn      32 of strip_kernel<float>: 16 read, no loaded, no float64; 0.125 bytes; at most 2.74, 2.67 on sm_89
+// turn      128 of strip_kernel<float>: 64 read, no loaded, no float64; 0.125 bytes; at most 1.57, 1.55 on sm_89; before 2.72
 template <class T>
 __global__ void __launch_bounds__(kThreads) strip_kernel(srp_linear_forward_args a, Strips use) {
   const int64_t tiles = use.rows / kTile, strip = blockIdx.x / tiles;

@@ -25,10 +25,15 @@ __device__ __forceinline__ void store_logprob(const srp_logprob_forward_args& a,
 // ledger    logprob_forward
 // bytes     s V N + 4 K N + 4 N outputs
 // limit     memory
-// threads   128
 // shared    36864
 // notes     logits once; one power of two an id; s: bytes of a logit; outputs: [N] arrays asked for, logprob counts K
-// turn      32 of forward_kernel<BFloat16, false, false>: 4 shared + 4 shared, 64 loaded, 32 special; 2 bytes; at most 10; must 0.85
+// threads   128
+// variants  caps and sums of squares take registers and instructions from every id: calls without them have code of their own.
+//           forward_short_kernel: what comes behind a row's sums is shared by rows
+// turn      32 of forward_kernel<BFloat16, false, false>: 16 shared, no special + 16 shared, 64 loaded, 32 special; 2 bytes; at
+//           most 9.6, 9.8 on sm_89; must 0.85; before 10.4
+// measured  0.75 of a copy in the worst of its cases, by a loop that executed 15.1 where it counted 10.1; no card has run this one
+//           yet
 template <class T, bool kCapped, bool kSquares>
 __global__ void __launch_bounds__(kTeamThreads, kSquares ? 4 : 5)
     forward_kernel(srp_logprob_forward_args a, Team team, RowSums* scratch, uint32_t* tickets, uint32_t* faults) {
@@ -74,7 +79,14 @@ struct SlicesOfRows {
 // threads   128
 // shared    36864
 // notes     many rows of up to two slices of 8 KB; what comes behind a row's sums is computed for all rows of a warp together
-// turn      32 of forward_short_kernel<BFloat16, false, false>: 4 shared + 4 shared, 64 loaded, 32 special; 2 bytes; at most 10
+// variants  as forward_kernel; it stays for rows of one slice or two, longer ones need the warps of a block
+// turn      V = 4,096: 896 of forward_short_kernel<BFloat16, false, false>: whole, 64 loaded, 33 special, 10 shuffles + 6 x 64
+//           loaded, 32 special, 10 shuffles + 21 x 16 shared, no special + 21 x 16 shared, 64 loaded, 32 special, no shuffles; 2
+//           bytes; at most 11.2, 11.3 on sm_89; must 0.75
+// measured  0.74 of a copy, by forward_kernel with a row a warp; no card has run this one yet
+// turn      V = 1,024: 800 of forward_short_kernel<BFloat16, false, false>: whole, 64 loaded, 33 special, 10 shuffles + 24 x 64
+//           loaded, 32 special, 10 shuffles; 2 bytes; at most 14.2, 14.3 on sm_89; must 0.55
+// measured  0.41 of a copy, by forward_kernel with a row a warp; no card has run this one yet
 template <class T, bool kCapped, bool kSquares>
 __global__ void __launch_bounds__(kTeamThreads, kSquares ? 4 : 5)
     forward_short_kernel(srp_logprob_forward_args a, int rows, uint32_t* faults) {
@@ -108,10 +120,12 @@ __global__ void __launch_bounds__(kTeamThreads, kSquares ? 4 : 5)
 // ledger    logprob_partial
 // bytes     s V N + 4 K N + 8 (4 + K) N
 // limit     memory
-// threads   128
 // shared    36864
 // notes     logits once, state written
-// turn      32 of partial_kernel<BFloat16, false>: 4 shared + 4 shared, 64 loaded, 32 special; 2 bytes; at most 11
+// threads   128
+// variants  as forward_kernel
+// turn      32 of partial_kernel<BFloat16, false>: 16 shared, no special + 16 shared, 64 loaded, 32 special; 2 bytes; at most 10.7,
+//           10.9 on sm_89; before 11.5
 template <class T, bool kCapped>
 __global__ void __launch_bounds__(kTeamThreads, 4)
     partial_kernel(srp_logprob_partial_args a, Team team, RowSums* scratch, uint32_t* tickets, uint32_t* faults) {

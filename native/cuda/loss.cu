@@ -50,11 +50,14 @@ struct PlainClip {
 // bytes     n (s inputs + s outputs + masks) + B inputs
 // limit     issue
 // notes     one walk, the next run of inputs on its way; float64 throughout: about 100 operations a token with figures
-// turn      4 of token_losses_kernel<BlockPieces, float, PlainClip>: 36 loaded, 4 stored, 20 float64, inner 4; 13 bytes; at most 165;
-//           must 0.5
-// short     float64 by contract: the power of a ratio, its clamps and the choice of a branch take about 140 instructions a kept token, and
-//           its way through shared memory 40 more
 // shared    47104
+// variants  code for the common options alone leaves a loop without branches for the others; of a row's length: a warp alone has no
+//           barriers, and of rows beyond 512 tokens a block's warps share one
+// turn      4 of token_losses_kernel<BlockPieces, float, PlainClip>: 36 loaded, 4 stored, 20 float64, inner 4; 13 bytes; at most
+//           163, 148 on sm_89; must 0.5; before 177.3; executed 338
+// short     float64 by contract: the power of a ratio, its clamps and the choice of a branch take about 140 instructions a kept
+//           token, and its way through shared memory 40 more
+// measured  0.43 of a copy, with code for every form in the loop
 template <class Team, class F, class Known>
 __global__ void __launch_bounds__(kPieceLanes, Team::kTeams > 1 ? Known::kWarpBlocks : 2)
     token_losses_kernel(LossArgs a, uint32_t* faults) {
@@ -176,6 +179,12 @@ constexpr int kRowLossBlocks = 2;
 // limit     issue
 // notes     up to three walks, the later ones from the cache, the third over the mask alone without KL
 // shared    47104
+// variants  of a row's length: a warp alone has no barriers, and of rows beyond 512 tokens a block's warps share one
+// turn      4 of row_losses_kernel<BlockPieces, float>: 36 loaded, 12 float64, no stored, inner 4 + 36 loaded, 24 float64, 7 read,
+//           inner 4 + 4 loads, 16 stored, no float64; 13 bytes; at most 216, 207 on sm_89; must 0.5
+// short     float64 by contract: of a kept token the sums of its row take about 115 instructions, with their way through shared
+//           memory, its value 85 and its gradient 30
+// measured  0.37 to 0.47 of a copy
 template <class Team, class F>
 __global__ void __launch_bounds__(kPieceLanes, kRowLossBlocks) row_losses_kernel(LossArgs a, uint32_t* faults) {
   SRP_DYN_SHARED(unsigned char, memory);

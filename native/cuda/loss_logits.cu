@@ -75,8 +75,11 @@ __device__ __forceinline__ void write_gradient(const LogitMap& map, const T* x, 
 // notes     the second reading of a row comes from L2 where the rows in work fit there: 3 s stride N of traffic, 2 from
 //           memory, and the 6 bytes an id at 5.5 TB/s leave 0.85 of the memory's speed
 // shared    69632
-// turn      32 of loss_logits_kernel<BFloat16, false>: 4 shared + 4 shared, 64 loaded, 32 special + 64 loaded, 64 stored, 32
-//           special; 4 bytes; at most 32; must 0.8
+// variants  rows that no shared memory holds; caps take a tanh an id. Others: held_kernel
+// turn      32 of loss_logits_kernel<BFloat16, false>: 16 shared, no special + 16 shared, 64 loaded, 32 special + 64 loaded, 64
+//           stored, 32 special; 4 bytes; at most 31.5; must 0.8; before 46.6
+// measured  0.50 to 0.61 of a copy, with another loop for the sums: the second pass is half of it, instructions that are not in the
+//           cache a tenth
 template <class T, bool kCapped>
 __global__ void __launch_bounds__(kMostThreads, kBlocksAtWork)
     loss_logits_kernel(LossLogitsArgs a, LossArgs tokens, LossParameters p, uint32_t* faults) {

@@ -159,8 +159,12 @@ __device__ __forceinline__ void meet() {
 // shared    84400
 // notes     a row is read once, by a block or a cluster of up to 8: 425,984 ids of 16 bits at most where a block has 227 KB, 53,248
 //           without clusters; others are left to loss_logits_kernel
-// turn      32 of held_kernel<BFloat16, true>: 4 shared + 4 shared, 32 special + 4 shared, 64 loaded, 64 stored, 32 special; 4 bytes; at most
-//           29; must 0.8
+// variants  clusters since sm_90; a block alone elsewhere, and where a row fits one
+// turn      32 of held_kernel<BFloat16, true>: 16 shared, no special + 16 shared, 32 special + 16 shared, 64 loaded, 64 stored, 32
+//           special; 4 bytes; at most 27.7; must 0.8; before 46.6
+// sm_89     32 of held_kernel<BFloat16, false>: 16 shared, no special + 16 shared, 32 special + 16 shared, 64 loaded, 64 stored, 32
+//           special; 4 bytes; at most 27.8; must 0.8; before 46.6
+// measured  0.50 to 0.61 of a copy, by loss_logits_kernel; no card has run this one yet
 template <class T, bool kClusters>
 __global__ void __launch_bounds__(kMostWarps* kWarp, 2)
     held_kernel(LossLogitsArgs a, LossArgs tokens, LossParameters p, Cut cut, uint32_t* faults) {

@@ -39,7 +39,8 @@ __global__ void log_tokens_kernel(srp_ratio_log_args a) {
 // bytes     n (2 s + mask) + s B outputs
 // limit     memory
 // notes     a warp or a block a row; the next eight tokens of a lane are under way
-// turn      8 of log_rows_kernel<BlockPieces, float>: 72 loaded, 16 float64; 9 bytes; at most 16
+// variants  of a row's length: a warp alone has no barriers, and of rows beyond 512 tokens a block's warps share one
+// turn      8 of log_rows_kernel<BlockPieces, float>: 72 loaded, 16 float64; 9 bytes; at most 15, 15.1 on sm_89; before 38.1
 template <class Team, class F>
 __global__ void __launch_bounds__(kPieceLanes, 4) log_rows_kernel(srp_ratio_log_args a, uint32_t* faults) {
   const int64_t b = Team::slot();
@@ -58,7 +59,8 @@ srp_status log_level(srp_queue* queue, const srp_ratio_log_args& a) {
                queue->stream, a);
   if (a.level == SRP_LEVEL_SEQUENCE && a.B > 0)
     return launch_rows("ratio_log", a, [&](auto team, dim3 grid) {
-      SRP_LAUNCH((log_rows_kernel<decltype(team), F>), grid, dim3(kPieceLanes), 0, queue->stream, a, queue->faults);
+      using Team = decltype(team);
+      SRP_LAUNCH((log_rows_kernel<Team, F>), grid, dim3(kPieceLanes), 0, queue->stream, a, queue->faults);
     });
   return launched("ratio_log");
 }
