@@ -203,7 +203,8 @@ SRP_INLINE void scan_register(const ScanRows<F>& row, ScanConstants& c, const To
                               const uint8_t* inside, F64* d, F* advantages, F* returns) {
   F64 a[2] = {}, r[2] = {};
   bool all = true, none = false;
-  const bool first_alone = !kSome && row.mask && row.mask_mode == SRP_MASK_SKIP && !row.discount && !lambdas;
+  const bool first_alone =
+      kHalf > 2 && !kSome && row.mask && row.mask_mode == SRP_MASK_SKIP && !row.discount && !lambdas;
   const bool upper = !kSome || inside[kHalf] != 0;
   if (row.mask) kept_tokens(row.mask + i, &all, &none);
   if (!kSome && none && row.mask_mode != SRP_MASK_STEPS) {
@@ -324,7 +325,7 @@ SRP_INLINE void scan_row(const ScanRows<F>& rows, ScanConstants& c, int64_t begi
     make_room(returns, end);
     F *const to_advantages = place_of(advantages, i), *const to_returns = place_of(returns, i);
     const int64_t kept = lambdas || rows.discount ? -1 : kept_first(rows.mask, i, end);
-    if (kept == end - i || (kept >= 0 && rows.mask_mode == SRP_MASK_SKIP)) {
+    if (kept == end - i || (kHalf > 2 && kept >= 0 && rows.mask_mode == SRP_MASK_SKIP)) {
       if (kept > 0) scan_plain_last(rows, &c, i, kept, &d, to_advantages, to_returns);
       for (int64_t k = kept; to_advantages && k < end - i; ++k) to_advantages[k] = 0;
       for (int64_t k = kept; to_returns && k < end - i; ++k) to_returns[k] = 0;
