@@ -6,8 +6,9 @@
 //               comes with the values where every token's is its own; where it goes through the row it needs the sums of the
 //               values: a third walk, over the mask alone unless there is a KL term
 //
-// Memory is read once as long as the rows in work fit L2; a second walk goes back through its row. Everything is float64 by contract. With figures that is about
-// 100 operations a token, by count: on sm_90 they take as long as moving the token's bytes, and longer on GPUs with fewer float64 units.
+// Memory is read once as long as the rows in work fit L2; a second walk goes back through its row. Everything is float64 by contract. With
+// figures that is about 100 operations a token, by count: on sm_90 they take as long as moving the token's bytes, and longer on GPUs with
+// fewer float64 units.
 #include "backend.cuh"
 #include "launch.cuh"
 #include "loss_figures.cuh"
@@ -20,11 +21,11 @@ namespace srp::cuda {
 namespace {
 
 // What the compiler knows of a call, so that no token looks for the rest: nothing; that there are no bounds of rows and tokens; or that
-// it is the clipped loss of all kept tokens, without such, KL term, factors or marks.
+// it is the clipped loss of all kept tokens, without such, KL term, factors or marks. kWarpBlocks: blocks of a multiprocessor, where warps
+// take rows; with two that know nothing the compiler would spill.
 struct NothingKnown {
   static constexpr bool kPlain = false;
-  static constexpr int kWarpBlocks =
-      1;  // of a multiprocessor, where warps take rows: with two the compiler would spill
+  static constexpr int kWarpBlocks = 1;
   static __device__ __forceinline__ void say(LossArgs&) {}
 };
 struct NoBounds {
@@ -54,7 +55,7 @@ struct PlainClip {
 // variants  code for the common options alone leaves a loop without branches for the others; of a row's length: a warp alone has no
 //           barriers, and of rows beyond 512 tokens a block's warps share one
 // turn      4 of token_losses_kernel<BlockPieces, float, PlainClip>: 36 loaded, 4 stored, 20 float64, inner 4; 13 bytes; at most
-//           163, 148 on sm_89; must 0.5; before 177.3; executed 338
+//           163, 148 on sm_89; must 0.5; before 177.3
 // short     float64 by contract: the power of a ratio, its clamps and the choice of a branch take about 140 instructions a kept
 //           token, and its way through shared memory 40 more
 // measured  0.43 of a copy, with code for every form in the loop

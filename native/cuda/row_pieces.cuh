@@ -23,16 +23,14 @@ constexpr int64_t kPiece = int64_t{kPieceLanes} * kHeld;
 constexpr int64_t kShortRow = 512;
 inline bool takes_block(int64_t n, int64_t B) { return n / B > kShortRow; }
 
-// Numbers of a lane, 16 bytes by 16 bytes. `kStride`: lanes that share the positions; 0: those of a lane lie side by side.
+// Numbers of a lane, 16 bytes by 16 bytes. `kStride`: lanes that share the positions, and so vectors from one of a lane to the next.
 template <class F, int kStride = kPieceLanes, int kCount = kHeld>
 struct Held {
   static constexpr int kWide = 16 / static_cast<int>(sizeof(F)), kVectors = kCount / kWide;
-  static constexpr int kApart = kStride == 0 ? 1 : kStride;  // vectors from one of a lane to the next
   F at[kCount];
 
   // The first position of vector k.
   static __device__ __forceinline__ int64_t position(int64_t begin, int lane, int k) {
-    if (kStride == 0) return begin + lane * kCount + k * kWide;
     return begin + (int64_t{k} * kStride + lane) * kWide;
   }
 
@@ -47,7 +45,7 @@ struct Held {
       const uint4* const from = reinterpret_cast<const uint4*>(p + position(begin, lane, 0));
       SRP_UNROLL
       for (int k = 0; k < kVectors; ++k) {
-        const uint4 words = from[k * kApart];
+        const uint4 words = from[k * kStride];
         memcpy(at + k * kWide, &words, sizeof words);
       }
       return;
@@ -72,7 +70,7 @@ struct Held {
       for (int k = 0; k < kVectors; ++k) {
         uint4 words;
         memcpy(&words, at + k * kWide, sizeof words);
-        to[k * kApart] = words;
+        to[k * kStride] = words;
       }
       return;
     }
@@ -106,7 +104,7 @@ struct Held {
     if (aligned && p && whole(begin, end, lane)) {
       const Word* const from = reinterpret_cast<const Word*>(p + position(begin, lane, 0));
       SRP_UNROLL
-      for (int k = 0; k < kVectors; ++k) bits |= bits_of(from[k * kApart]) << (k * kWide);
+      for (int k = 0; k < kVectors; ++k) bits |= bits_of(from[k * kStride]) << (k * kWide);
       return bits;
     }
     SRP_UNROLL

@@ -6,7 +6,7 @@
 // hands it over. So a row is as many steps that wait for each other as it has sections.
 #pragma once
 #include "look_back.cuh"
-#include "scan_tiles.cuh"
+#include "scan_rows.cuh"
 
 namespace srp::cuda {
 

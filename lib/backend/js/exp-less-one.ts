@@ -1,4 +1,4 @@
-// e^x − 1 for the loops over log ratios, which want e^x too: one half of the time of Math.expm1, and the same bits on every engine.
+// e^x − 1 for the loops over log ratios, which want e^x too: half of the time of Math.expm1.
 //
 //   e^x − 1 = (2^(k/64) − 1) + 2^(k/64) · (e^r − 1)    k = round(64 x / ln 2), r = x − k · ln 2 / 64, |r| ≤ 0.0055: six terms of
 //   its series
@@ -24,6 +24,7 @@ export function nearExpLessOne(x: number): number {
   return POWERS_LESS_ONE[i]! + POWERS[i]! * series;
 }
 
+/** e^x − 1 of any x. */
 export function expLessOne(x: number): number {
   return isNear(x) ? nearExpLessOne(x) : Math.expm1(x);
 }

@@ -148,8 +148,6 @@ function spread(a: LossTokenArgs, b: number, to: { [index: number]: number }, va
 export function clipRows(a: LossTokenArgs): void {
   const { mask, advantages, parameters: p, losses, clipped, gradLogProbs: grad } = a;
   for (let b = 0; b < a.B; ++b) {
-    const begin = rowBegin(a, b);
-    const end = rowEnd(a, b);
     const behind = figuresBehind(a, b);
     const { sum, kept } = behind ? toldLogRatiosOf(a, b, behind) : logRatiosOf(a, b);
     const divisor = a.reduce === RATIO_REDUCTIONS.indexOf("sum") || kept === 0 ? 1 : kept;
@@ -161,8 +159,9 @@ export function clipRows(a: LossTokenArgs): void {
     let slope = 0;
     let clippedTokens = 0;
     let limitedTokens = 0;
-    if (a.advantagesPerToken)
-      for (let i = begin; i < end; ++i) {
+    if (a.advantagesPerToken) {
+      const end = rowEnd(a, b);
+      for (let i = rowBegin(a, b); i < end; ++i) {
         if (mask !== null && mask[i] === 0) {
           if (losses) losses[i] = 0;
           if (clipped) clipped[i] = 0;
@@ -178,7 +177,7 @@ export function clipRows(a: LossTokenArgs): void {
         if (losses) losses[i] = value;
         if (clipped) clipped[i] = t.clipped ? 1 : 0;
       }
-    else {
+    } else {
       const t = clipTerm(s, advantages[b]!, p);
       if (behind) addBand(behind, band, advantages[b]!, p, kept);
       const value = scaled(factor, t.loss) + 0;
@@ -191,8 +190,7 @@ export function clipRows(a: LossTokenArgs): void {
     }
     put(a.ratios, b, ratio);
     storeSums(a, b, loss, kept, clippedTokens, limitedTokens, ratio, timesKept(kept, ratio));
-    if (!grad) continue;
-    spread(a, b, grad, scaled(rowWeight(a, b), slope / divisor) + 0);
+    if (grad) spread(a, b, grad, scaled(rowWeight(a, b), slope / divisor) + 0);
   }
 }
 
@@ -233,8 +231,7 @@ export function clipUnits(a: LossTokenArgs): void {
       storeSums(a, b, loss, kept, t.clipped ? counts : 0, t.limited ? counts : 0, t.ratio, timesKept(kept, t.ratio));
       slope += scaled(rowWeight(a, b), scaled(factor, t.slope));
     }
-    if (!grad) continue;
     const share = slope / divisor + 0;
-    for (let r = 0; r < rows.length; ++r) spread(a, rows[r]!, grad, share);
+    for (let r = 0; grad && r < rows.length; ++r) spread(a, rows[r]!, grad, share);
   }
 }

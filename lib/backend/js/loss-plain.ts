@@ -17,8 +17,10 @@ export function addOutside(row: Float64Array, under: boolean, A: number, count: 
   if (!under && A > 0) row[PLACE.above]! += count;
 }
 
-/** Row b of a bare call without clamps, with a weight that is a number and not 0. False where a log ratio is none of those that are plain:
- * then nothing of the row is to be believed. */
+/**
+ * Row b of a bare call without clamps, with a weight that is a number and not 0. False where a log ratio is too large for it, or NaN: then
+ * all that was stored of the row is to be stored anew.
+ */
 export function clipPlainRow(a: LossTokenArgs, b: number, weight: number): boolean {
   const { mask, logProbs, advantages, advantagesPerToken, parameters: p } = a;
   const { losses, ratios, clipped, gradLogProbs } = a;
