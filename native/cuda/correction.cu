@@ -60,7 +60,8 @@ __device__ __forceinline__ void each_kept(const Args& a, const Range& row, int l
 // notes     two walks of a row by a warp or a block, the second from cache; outputs: 48 moments, 48 bounded, 8
 //           differences, 4 above, 4 below
 // variants  of a row's length: a warp alone has no barriers, and of rows beyond 512 tokens a block's warps share one
-// turn      4 of measure_kernel<BlockPieces, float>: 36 loaded, 100 float64 + 36 loaded, 100 float64; 9 bytes; at most 140
+// turn      4 of measure_kernel<BlockPieces, float>: 36 loaded, 100 float64 + 36 loaded, 100 float64; 9 bytes; at most 140, 120 on
+//           sm_89; before 146.5
 template <class Team, class F>
 __global__ void __launch_bounds__(kPieceLanes, 2) measure_kernel(srp_correction_measure_args a, uint32_t* faults) {
   const int64_t b = Team::slot();
@@ -94,7 +95,8 @@ __global__ void __launch_bounds__(kPieceLanes, 2) measure_kernel(srp_correction_
 // limit     memory
 // notes     one walk; a warp or a block a row, 16 bytes in and out at a time
 // variants  of a row's length: a warp alone has no barriers, and of rows beyond 512 tokens a block's warps share one
-// turn      4 of bound_kernel<BlockPieces, float>: 36 loaded, 16 stored, 100 float64; 14 bytes; at most 83
+// turn      4 of bound_kernel<BlockPieces, float>: 36 loaded, 16 stored, 100 float64; 14 bytes; at most 82, 76 on sm_89; before
+//           91.8
 template <class Team, class F>
 __global__ void __launch_bounds__(kPieceLanes, 2) bound_kernel(srp_correction_bound_args a, uint32_t* faults) {
   using Pairs = TokenPairs<F, kTokens>;

@@ -182,10 +182,10 @@ constexpr int kRowLossBlocks = 2;
 // shared    47104
 // variants  of a row's length: a warp alone has no barriers, and of rows beyond 512 tokens a block's warps share one
 // turn      4 of row_losses_kernel<BlockPieces, float>: 36 loaded, 12 float64, no stored, inner 4 + 36 loaded, 24 float64, 7 read,
-//           inner 4 + 4 loads, 16 stored, no float64; 13 bytes; at most 216, 207 on sm_89; must 0.5
+//           inner 4 + 4 loads, 16 stored, no float64; 13 bytes; at most 216, 207 on sm_89; must 0.5; before 230.5
 // short     float64 by contract: of a kept token the sums of its row take about 115 instructions, with their way through shared
 //           memory, its value 85 and its gradient 30
-// measured  0.37 to 0.47 of a copy
+// measured  0.37 to 0.47 of a copy, by the code before
 template <class Team, class F>
 __global__ void __launch_bounds__(kPieceLanes, kRowLossBlocks) row_losses_kernel(LossArgs a, uint32_t* faults) {
   SRP_DYN_SHARED(unsigned char, memory);

@@ -65,12 +65,12 @@ __device__ __forceinline__ void scan_half(ShortTiles<Scan>& tiles, const typenam
 // bytes     n (s (inputs + outputs) + mask)
 // limit     memory
 // notes     gae in float32 with a mask: 17 bytes a token; read once. Two rows of 128 tokens take about 700 instructions of a warp
-// variants  three recurrences by one walk
+// variants  six scans by one walk
 // turn      GAE: 9 of scan_pairs_kernel<GaeScan<float>>: 1 votes, 45 shuffles, 3 copies, 32 stored, 40 float64 + 2 x 9 read, 9
 //           float64, no shuffles, no written + 2 x 9 read, 9 float64, 6 written, no shuffles + 2.5 x 1 copies, no float64 + 2.5 x 1
 //           read, 16 stored, no float64; 17 bytes; at most 115, 114 on sm_89; ahead 162; threads 128; shared 34944; must 0.65;
 //           before 166.7
-// measured  0.54 of 4.3 TB/s for 65,536 rows of 128 tokens, 61 us
+// measured  0.54 of 4.3 TB/s for 65,536 rows of 128 tokens, 61 us, by the code before
 template <class Scan>
 __global__ void __launch_bounds__(kMostWarps* kWarp, kIsWide<Scan> || kCarriesMuch<Scan> ? 3 : 4)
     scan_pairs_kernel(typename Scan::Args a, uint32_t* faults) {
@@ -131,20 +131,20 @@ __device__ __forceinline__ void scan_short_alone(const typename Scan::Args& a, i
 // bytes     n (s (inputs + outputs) + mask)
 // limit     memory
 // notes     gae in float32 with a mask: 17 bytes a token; read once
-// variants  three recurrences by one walk. scan_pairs_kernel: rows of a warp; scan_strips_kernel: few long rows
+// variants  six scans by one walk. scan_pairs_kernel: rows of a warp; scan_strips_kernel: few long rows
 // turn      GAE: 15 of scan_rows_tiled_kernel<GaeScan<float>>: 60 shuffles, 2 barriers, 3 copies, 32 stored, 59 float64 + 3 x 2
 //           float64, 9 read, no shuffles, no wide, no written + 2 x 10 read, 15 float64, no shuffles, no written + 2 x 10 read, 15
 //           float64, 5 written, no shuffles + 5.50 x 1 copies, no float64 + 5.50 x 1 read, 16 stored, no float64; 17 bytes; at most
 //           94.5, 89.5 on sm_89; ahead 272; threads 128; shared 34944; must 0.65; before 166.7
-// measured  0.57 of 4.3 TB/s for 512 rows of 8,192 tokens, in 29 us, 14 of them instructions alone
+// measured  0.57 of 4.3 TB/s for 512 rows of 8,192 tokens, in 29 us, 14 of them instructions alone, by the code before
 // turn      returns: 15 of scan_rows_tiled_kernel<ReturnsScan<float>>: 60 shuffles, 2 barriers, 2 copies, 16 stored, 30 float64 + 3
 //           x 2 float64, 9 read, no shuffles, no wide, no written + 2 x 5 read, 8 float64, no shuffles, no written + 2 x 5 read, 5
 //           float64, 5 written, no shuffles + 2.75 x 1 copies, no float64 + 2.75 x 1 read, 16 stored, no float64; 9 bytes; at most
-//           63.5, 59.5 on sm_89; ahead 152; threads 128; shared 19456
+//           63.5, 59.5 on sm_89; ahead 152; threads 128; shared 19456; before 66.1
 // turn      V-trace: 15 of scan_rows_tiled_kernel<VtraceScan<float>>: 60 shuffles, 2 barriers, 4 copies, 32 stored, 59 float64 + 1
 //           x 2 float64, 9 read, no shuffles, no wide, no written + 2 x 15 read, 15 float64, no shuffles, no written + 2 x 15 read,
 //           15 float64, 5 written, no shuffles + 8.25 x 1 copies, no float64 + 5.50 x 1 read, 16 stored, no float64; 21 bytes; at
-//           most 96, 90.5 on sm_89; ahead 392; threads 64; shared 25216
+//           most 96, 90.5 on sm_89; ahead 392; threads 64; shared 25216; before 99.8
 template <class Scan>
 __global__ void __launch_bounds__(kMostWarps* kWarp, kCarriesMuch<Scan> ? 3 : 4)
     scan_rows_tiled_kernel(typename Scan::Args a, uint32_t* faults) {
@@ -170,9 +170,9 @@ __global__ void __launch_bounds__(kMostWarps* kWarp, kCarriesMuch<Scan> ? 3 : 4)
 // notes     few long rows; a strip is read once where shared memory holds it, in float32 from sm_86 on, in float64 on sm_80, sm_90 and sm_100,
 //           and once more where the total of its row comes first. A row is a step a section of 245 760 tokens, which wait for each
 //           other, about 1 us each
-// variants  six recurrences by one walk; strips that shared memory holds are read once, others twice
+// variants  six scans by one walk; strips that shared memory holds are read once, others twice
 // omitted   its loops over tokens are those of scan_rows_tiled_kernel, four tiles of a warp one after the other; beside them it
-//           waits for the strips behind
+//           waits for the strips ahead
 template <class Scan, bool kHeld>
 __global__ void __launch_bounds__(kMostWarps* kWarp, kHeld || kCarriesMuch<Scan> ? 3 : 4)
     scan_strips_kernel(typename Scan::Args a, StripChain<Scan> chain, uint32_t* faults) {
