@@ -110,17 +110,18 @@ __device__ __forceinline__ uint32_t lines_there(int64_t first, const There& ther
   return bits;
 }
 
-// Logits without their bias. A row that is not kept counts as 0, unread. Of float32 numbers the arguments are those of in_parts().
+// Logits without their bias. A row that is not kept counts as 0, unread. Of float32 numbers the arguments are those of in_parts(), whose first
+// lines are `parts`.
 template <class T, class Way, class Args>
 __device__ __forceinline__ void form_logits(const Args& a, char* ring, int64_t first_row, int64_t first_id,
-                                            TensorSums& x) {
+                                            const PartsOf& parts, TensorSums& x) {
   using Number = ProductNumber<T>;
   using Tiles = std::conditional_t<Way::kOfGroups, LogitStages<Number>, LogitTiles<Number>>;
   Tiles tiles;
   tiles.D = a.D;
   const int64_t n = first_row + threadIdx.x / Tiles::kPieces, j = first_id + threadIdx.x / Tiles::kPieces;
-  tiles.left = static_cast<const Number*>(a.hidden) + n * a.D;
-  tiles.right = static_cast<const Number*>(a.weight) + j * a.D;
+  tiles.left = static_cast<const Number*>(a.hidden) + (kInParts<T> ? n - parts.row : n) * a.D;
+  tiles.right = static_cast<const Number*>(a.weight) + (kInParts<T> ? j - parts.id : j) * a.D;
   const auto row_there = [&](int64_t row) { return row < a.N && kept(a.mask, row); };
   const auto id_there = [&](int64_t id) { return id < a.V; };
   tiles.there = lines_there<Tiles::kLeft, Tiles::kApart>(n, row_there) |

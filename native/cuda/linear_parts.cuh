@@ -29,20 +29,19 @@ constexpr int64_t pitch_of(int64_t D) { return rounded_up(D, kPieceTerms); }
 // And of a line of logits' parts.
 constexpr int64_t parts_width(int64_t D) { return 3 * pitch_of(D); }
 
-// The arguments with these parts in place of hidden and weight: of rows from `first_row` on, all of the tiles that touch them, and of
-// ids from `first_id` on. Rows and ids keep their numbers.
+// The arguments with these parts in place of hidden and weight, of some rows, all of the tiles that touch them, and of some ids. Rows and ids
+// keep their numbers: PartsOf says which is the first line of each.
 template <class Args>
-Args in_parts(Args a, const BFloat16* hidden, const BFloat16* weight, int64_t first_row, int64_t first_id) {
-  const auto before = [](const BFloat16* numbers, int64_t count) {
-    return reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(numbers) -
-                                         static_cast<uintptr_t>(count) * sizeof(BFloat16));
-  };
-  const int64_t D = parts_width(a.D);
-  a.hidden = before(hidden, first_row * D);
-  a.weight = before(weight, first_id * D);
-  a.D = D;
+Args in_parts(Args a, const BFloat16* hidden, const BFloat16* weight) {
+  a.hidden = hidden;
+  a.weight = weight;
+  a.D = parts_width(a.D);
   return a;
 }
+
+struct PartsOf {
+  int64_t row, id;
+};
 
 enum class Operand { hidden, weight };
 

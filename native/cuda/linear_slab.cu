@@ -76,7 +76,8 @@ __global__ void __launch_bounds__(Way::kThreads, 1)
   const LogitMap map = given<kCapped>(given_map);
   TensorSums x;
   clear_sums(x);
-  if (any_kept(a, first_row, Way::kRows)) form_logits<T, Way>(a, ring, first_row, first_id, x);  // the whole block
+  if (any_kept(a, first_row, Way::kRows))  // the whole block
+    form_logits<T, Way>(a, ring, first_row, first_id, {slab.first_row, slab.first_id}, x);
   add_bias<T, Way>(a, first_id, x);
   SRP_UNROLL
   for (int r = 0; r < 2 * kSumRows; ++r) {
@@ -148,7 +149,7 @@ srp_status launch_slab(srp_queue* queue, TensorCores cores, const srp_linear_bac
                        a.mask ? a.mask + slab.first_row : nullptr, rows, a.D, Operand::hidden, parts);
     launch_logit_parts(queue, static_cast<const float*>(a.weight) + slab.first_id * a.D, nullptr, slab.ids, a.D,
                        Operand::weight, parts + rows * D);
-    a = in_parts(given, parts, parts + rows * D, slab.first_row, slab.first_id);
+    a = in_parts(given, parts, parts + rows * D);
   }
   return with_tiles_of<T>(cores, a, [&](auto way) {
     using Way = decltype(way);

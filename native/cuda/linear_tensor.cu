@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(Way::kThreads, 1)
     const int64_t first_id = strip * kStrip + tile;
     if (first_id >= a.V) break;
     TensorSums x;
-    form_logits<T, Way>(a, ring, first_row, first_id, x);
+    form_logits<T, Way>(a, ring, first_row, first_id, {use.first_row, use.first_strip * int64_t{kStrip}}, x);
     add_bias<T, Way>(a, first_id, x);
     __syncthreads();  // all warps are done with the ring
     float* const area = warp_area(ring);
@@ -187,8 +187,7 @@ srp_status launch_strips_in_parts(srp_queue* queue, TensorCores cores, const srp
                        weight);
     Strips own = use;
     own.first_strip = static_cast<unsigned>(id / kStrip);
-    SRP_TRY(launch_strips_of<float>(queue, cores, in_parts(a, hidden, weight, use.first_row, id), own,
-                                    (ids + kStrip - 1) / kStrip));
+    SRP_TRY(launch_strips_of<float>(queue, cores, in_parts(a, hidden, weight), own, (ids + kStrip - 1) / kStrip));
   }
   return SRP_OK;
 }

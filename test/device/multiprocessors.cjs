@@ -1,9 +1,17 @@
 // Prints the bits of ops that cut their launches by the number of multiprocessors, as hashes: node multiprocessors.cjs dist/index.js
 "use strict";
 const { createHash } = require("node:crypto");
-const { findSpans, gae, logprob, logprobBackward, prefixSums, shareWeights, tailSums, topMask } = require(
-  process.argv[2],
-);
+const {
+  findSpans,
+  gae,
+  linearLogprob,
+  logprob,
+  logprobBackward,
+  prefixSums,
+  shareWeights,
+  tailSums,
+  topMask,
+} = require(process.argv[2]);
 
 let state = 1;
 const draw = () => {
@@ -44,6 +52,15 @@ const short = (dtype, options) => {
   return logprob(given, shortTargets, { shape: shortShape, mask: shortMask, dtype, backend, ...options });
 };
 const shortBits = (found) => hash(...Object.values(found).filter(ArrayBuffer.isView));
+// Ids of a head whose weights are made into parts at once, or, where there are few multiprocessors, 1024 at a time.
+const [headRows, D, headIds] = [20, 9, 2500];
+const headTargets = Int32Array.from({ length: headRows }, () => Math.floor(headIds * draw()));
+const head = linearLogprob(floats(headRows * D), floats(headIds * D), headTargets, {
+  shape: [headRows, D],
+  sums: "bfloat16x3",
+  chunkRows: 7,
+  backend,
+});
 const values = floats(rows * steps);
 const scanned = gae(floats(rows * steps), values, { shape: [rows, steps], gamma: 0.99, lambda: 0.95, backend });
 const ids = Int32Array.from({ length: rows * steps }, () => Math.floor(40 * draw()));
@@ -57,6 +74,7 @@ console.log(
     shortHalf: shortBits(short("bfloat16", { temperature: 0.7 })),
     shortCapped: shortBits(short("bfloat16", { softcap: 9 })),
     half: hash(logprobBackward(half, targets, logprob(half, targets, halfOptions), { ...halfOptions, ...gradients })),
+    head: hash(head.logProbs, head.entropies),
     scanned: hash(scanned.advantages, scanned.returns),
     prefixes: hash(prefixSums(values, { shape: [rows, steps], backend })),
     tails: hash(tailSums(values, { shape: [rows, steps], gamma: 0.999, backend })),

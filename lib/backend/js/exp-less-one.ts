@@ -9,7 +9,6 @@ import { STEP_HIGH, STEP_LOW, STEPS } from "./exp";
 const NEAR = 1 / 2;
 
 const MOST = Math.ceil(NEAR * STEPS);
-const POWERS = Float64Array.from({ length: 2 * MOST + 1 }, (_, i) => 2 ** ((i - MOST) / 64));
 const POWERS_LESS_ONE = Float64Array.from({ length: 2 * MOST + 1 }, (_, i) => Math.expm1(((i - MOST) * Math.LN2) / 64));
 
 /** Whether x is one of those. */
@@ -21,7 +20,8 @@ export function nearExpLessOne(x: number): number {
   const k = i - MOST;
   const r = x - k * STEP_HIGH - k * STEP_LOW;
   const series = r * (1 + r * (1 / 2 + r * (1 / 6 + r * (1 / 24 + r * (1 / 120 + r * (1 / 720))))));
-  return POWERS_LESS_ONE[i]! + POWERS[i]! * series;
+  const power = POWERS_LESS_ONE[i]!;
+  return power + (series + power * series);
 }
 
 /** e^x − 1 of any x. */

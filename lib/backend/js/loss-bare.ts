@@ -4,7 +4,7 @@ import { rowBegin, rowEnd } from "../../core/row-layout";
 import { LOSS_FORM, LOSS_SUMS, type LossParameters, type LossTokenArgs, ROW_FORM } from "../contract/loss";
 import { RATIO_REDUCTIONS } from "../contract/ratio";
 import { expLessOne, ratioOf } from "./exp-less-one";
-import { figuresBehind, PLACE, put, rowWeight, storeSums, storeToken } from "./loss-figures";
+import { figuresBehind, put, rowWeight, storeLogRatios, storeSums, storeToken } from "./loss-figures";
 import { clampLogRatio, clipTerm, scaled } from "./loss-forms";
 import { addOutside, clipPlainRow } from "./loss-plain";
 import { hasBounds, heldTo, parametersAt } from "./loss-tokens";
@@ -85,11 +85,7 @@ function toldLogRatiosOf(a: LossTokenArgs, b: number, behind: Float64Array): Log
     squared += x * x;
     k3 += x === Infinity ? Infinity : expLessOne(x) - x;
   }
-  behind[PLACE.logRatio] = sum;
-  behind[PLACE.clampedLogRatio] = clamped;
-  behind[PLACE.absoluteLogRatio] = absolute;
-  behind[PLACE.squaredLogRatio] = squared;
-  behind[PLACE.ratioK3] = k3;
+  storeLogRatios(behind, sum, clamped, absolute, squared, k3);
   return { sum, kept };
 }
 

@@ -3,7 +3,7 @@
 import { rowBegin, rowEnd } from "../../core/row-layout";
 import type { LossTokenArgs } from "../contract/loss";
 import { isNear, nearExpLessOne } from "./exp-less-one";
-import { figuresBehind, PLACE, storeSums, storeToken } from "./loss-figures";
+import { figuresBehind, PLACE, storeLogRatios, storeSums, storeToken } from "./loss-figures";
 
 /** exp of log ratios up to here is neither 0 nor infinite. */
 const PLAIN_LOG_RATIO = 700;
@@ -78,10 +78,6 @@ export function clipPlainRow(a: LossTokenArgs, b: number, weight: number): boole
     if (gradLogProbs !== null) gradLogProbs[i] = 0 - (cut ? 0 : weight * gain);
   }
   storeSums(a, b, loss, kept, cuts, 0, largest, ratio);
-  if (!row) return true;
-  row[PLACE.logRatio] = row[PLACE.clampedLogRatio] = sum;
-  row[PLACE.absoluteLogRatio] = absolute;
-  row[PLACE.squaredLogRatio] = squared;
-  row[PLACE.ratioK3] = k3;
+  if (row) storeLogRatios(row, sum, sum, absolute, squared, k3);
   return true;
 }
