@@ -71,7 +71,6 @@ void measure(const srp_correction_measure_args& a, int64_t first, int64_t last) 
 template <class F>
 void bound(const srp_correction_bound_args& a, int64_t first, int64_t last) {
   const Kernels* const level = kernels();
-  const bool past_cache = leaves_cache(a.n * int64_t{sizeof(F)});
   BoundRow<F> tokens = {row_of<F>(a), 1, a.masked_weight, a.outside == SRP_OUTSIDE_CLAMP, static_cast<F*>(a.weights),
                         a.kept};
   for (int64_t b = first; b < last; ++b) {
@@ -79,7 +78,7 @@ void bound(const srp_correction_bound_args& a, int64_t first, int64_t last) {
     int32_t kept = 0;
     if (level) {
       tokens.factor = a.row_factors ? a.row_factors[b] : 1;
-      kept = level->floats.of<F>().correction.bound(tokens, row.begin, row.end, past_cache);
+      kept = level->floats.of<F>().correction.bound(tokens, row.begin, row.end);
     } else {
       for (int64_t i = row.begin; i < row.end; ++i) kept += bound_token<F>(a, b, i) ? 1 : 0;
     }

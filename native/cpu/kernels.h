@@ -271,7 +271,7 @@ template <class F>
 struct CorrectionKernels {
   // Takes at most kChunk tokens. Returns false, and no sums, if a sum is NaN or infinite.
   bool (*measure)(const MismatchRow<F>&, int64_t begin, int64_t end, MismatchChunk* out);
-  int32_t (*bound)(const BoundRow<F>&, int64_t begin, int64_t end, bool past_cache);  // how many are kept
+  int32_t (*bound)(const BoundRow<F>&, int64_t begin, int64_t end);  // how many are kept
 };
 
 // ln P = (x - max) / temperature - log_sum
@@ -338,8 +338,9 @@ struct FloatKernels {
   void (*modulate)(const SpanMap<F>&, int64_t begin, int64_t end);
   Listed (*list)(const F* values, const uint8_t* mask, int64_t begin, int64_t end, F low, F high, uint8_t* flags);
   PairKernels<F> pairs;
+  double (*exponential)(double x);  // exp with the bits that a token's ratio has
   void (*log_tokens)(const LogTokens<F>&, int64_t begin, int64_t end, bool past_cache);
-  void (*loss_tokens)(const LossTokens<F>&, int64_t begin, int64_t end, bool past_cache);
+  void (*loss_tokens)(const LossTokens<F>&, int64_t begin, int64_t end);
   LossRowKernels<F> loss_row;
   CorrectionKernels<F> correction;
 };
@@ -353,9 +354,6 @@ struct Kernels {
   Tables<TokenKernels, int32_t, int64_t> tokens;
   HeadKernels head;
   int64_t (*count_bytes)(const uint8_t* mask, int64_t begin, int64_t end);  // those that are not 0
-  // exp with the bits that a token's ratio has: in ratio_log, and in the losses.
-  double (*exponential)(double x);
-  double (*loss_ratio)(double x);
 };
 
 }  // namespace srp::cpu

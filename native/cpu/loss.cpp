@@ -12,14 +12,13 @@ template <class F>
 void token_losses(const LossArgs& a, int64_t first, int64_t last) {
   const LossParameters p = loss_parameters(a.parameters);
   const Kernels* const level = kernels();
-  const bool past_cache = leaves_cache(a.n * int64_t{sizeof(F)});
   for (int64_t b = first; b < last; ++b) {
     const Range range = row_range(a.offsets, a.T, a.n, b);
     LossFigures figures = token_figures();
     if (level) {
       LossTokens<F> row = loss_tokens_of<F>(a, b, p);
       row.figures = a.figures ? figures.at : nullptr;
-      level->floats.of<F>().loss_tokens(row, range.begin, range.end, past_cache);
+      level->floats.of<F>().loss_tokens(row, range.begin, range.end);
       store_figures(a, b, figures);
       continue;
     }
@@ -63,7 +62,7 @@ LossSums sums_of(const Kernels* level, const LossArgs& a, int64_t b, const LossP
 // The ratio of a row has the bits that a token's has, so it comes of the level's exp.
 template <class F>
 RowForm form_of(const Kernels* level, const LossArgs& a, int64_t b, const LossParameters& p, const LossSums& sums) {
-  return level ? row_form<F>(a, b, p, sums, level->loss_ratio) : row_form<F>(a, b, p, sums);
+  return level ? row_form<F>(a, b, p, sums, level->floats.of<F>().exponential) : row_form<F>(a, b, p, sums);
 }
 
 // Computes what the tokens of a row cost, and returns the sum of the slopes.

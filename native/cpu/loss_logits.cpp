@@ -28,7 +28,7 @@ double slope_of(const LossArgs& tokens, const LossParameters& p, int64_t n, doub
   row.term_mask = at(row.term_mask);
   row.marks = at(row.marks);
   row.grad = &slope;
-  level->floats.of<double>().loss_tokens(row, 0, 1, false);
+  level->floats.of<double>().loss_tokens(row, 0, 1);
   return slope;
 }
 

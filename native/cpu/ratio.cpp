@@ -10,15 +10,16 @@ namespace srp::cpu {
 namespace {
 
 // The ratio of a unit has the same bits as that of a token with the same log ratio.
+template <class F>
 double exp_of(double x) {
   const Kernels* const level = kernels();
-  return level ? level->exponential(x) : exponential(x);
+  return level ? level->floats.of<F>().exponential(x) : exponential(x);
 }
 
 template <class F>
 void store_unit(const srp_ratio_log_args& a, int64_t unit, LogSum sums) {
   const double x = log_ratio_of(sums, a.reduce);
-  store_log_ratio<F>(a, unit, x, exp_of(x));
+  store_log_ratio<F>(a, unit, x, exp_of<F>(x));
 }
 
 template <class F>

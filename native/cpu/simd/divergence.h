@@ -5,9 +5,8 @@ namespace srp::cpu::SRP_LEVEL {
 // exp(x) and exp(x) - 1 of x <= 0, exactly 0 and -1 below -708.
 SRP_INLINE Exponentials exponentials_flushed(F64 x) {
   const I64 none = x < splat(-708.0);
-  const ReducedExponent reduced = reduced_exponent(none ? F64{} : x);
-  const F64 power = power_of_two(reduced.k), rest = finer_rest(reduced), one = splat(1.0);
-  return {none ? F64{} : fma(power, rest, power), none ? -one : fma(power, rest, power - one)};
+  const Exponentials e = exponentials_within<double>(none ? F64{} : x);
+  return {none ? F64{} : e.exp, none ? splat(-1.0) : e.less_one};
 }
 
 // visit(logits) for each kLanes of [begin, end); behind the end a copy filled up with -infinity.

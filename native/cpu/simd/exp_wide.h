@@ -72,6 +72,29 @@ SRP_INLINE ExpWide exp_parts(F64 x) {
   return {power_of_two(e.k), exp_rest(e.r)};
 }
 
+// How far from 0 many x lie.
+struct Reach {
+#if defined(SRP_LEVEL_AVX512)
+  I64 most = {};  // of |x|: the order of their bits is that of the numbers, and NaN is above them
+#else
+  I64 within = ~I64{};  // kExpWideLimit
+#endif
+};
+SRP_INLINE void extend(Reach* reach, F64 x) {
+#if defined(SRP_LEVEL_AVX512)
+  reach->most = (I64)_mm512_max_epi64((__m512i)reach->most, (__m512i)absolute(x));
+#else
+  reach->within &= absolute(x) <= splat(kExpWideLimit);
+#endif
+}
+SRP_INLINE bool is_within_exp(const Reach& reach) {
+#if defined(SRP_LEVEL_AVX512)
+  return !any(not_at_most((F64)reach.most, splat(kExpWideLimit)));
+#else
+  return !any((I32)~reach.within);
+#endif
+}
+
 SRP_INLINE bool beyond_exp(F64 x) { return any(!at_most(absolute(x), splat(kExpWideLimit))); }
 
 // Computes the lanes beyond the limit again, by the C library.
@@ -93,7 +116,5 @@ SRP_INLINE F64 exp_wide(F64 x) {
   const F64 y = fma(e.power, e.rest, e.power);
   return __builtin_expect(beyond_exp(x), 0) ? replaced(x, y) : y;
 }
-
-static double exp_of_one(double x) { return exp_wide(splat(x))[0]; }
 
 }  // namespace srp::cpu::SRP_LEVEL

@@ -52,9 +52,10 @@ constexpr LogprobKernels<T> logprob_kernels() {
 
 template <class F>
 constexpr FloatKernels<F> float_kernels() {
-  return {scan_rows<F>,        normalize_groups<F>, sum_differences<F>,    spread<F>,
-          reduce_kernels<F>(), modulate_span<F>,    list_between,          pair_kernels<F>(),
-          log_tokens<F>,       loss_tokens<F>,      loss_row_kernels<F>(), correction_kernels<F>()};
+  return {scan_rows<F>,           normalize_groups<F>, sum_differences<F>, spread<F>,
+          reduce_kernels<F>(),    modulate_span<F>,    list_between,       pair_kernels<F>(),
+          exponential_of_one<F>,  log_tokens<F>,       loss_tokens<F>,     loss_row_kernels<F>(),
+          correction_kernels<F>()};
 }
 
 static constexpr Kernels kKernels = {
@@ -80,8 +81,6 @@ static constexpr Kernels kKernels = {
      narrow_gradients,
      nullptr},
     count_bytes,
-    exp_of_one,
-    exponential_of_one,
 };
 
 #if SRP_LEVEL_HAS_BF16

@@ -21,7 +21,7 @@ SRP_INLINE Mask operator!=(Lanes a, Lanes b) { return unequal(a.x, b.x); }
 SRP_INLINE Lanes select(Mask mask, Lanes a, Lanes b) { return pick(mask, a.x, b.x); }
 SRP_INLINE Mask select(Mask mask, Mask a, Mask b) { return either(both(mask, a), both(!mask, b)); }
 SRP_INLINE Lanes exponential(Lanes a) { return exp_wide(a.x); }
-SRP_INLINE Lanes exponential_less_one(Lanes a) { return exponentials(a.x).less_one; }
+SRP_INLINE Lanes exponential_less_one(Lanes a) { return exponentials<double>(a.x).less_one; }
 SRP_INLINE Lanes magnitude(Lanes a) { return absolute(a.x); }
 
 // Everything is inlined into the calling loop: a call would pass registers through memory.

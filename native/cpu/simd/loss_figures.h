@@ -3,13 +3,25 @@
 namespace srp::cpu::SRP_LEVEL {
 
 struct FigureLanes {
-  F64 loss, kl, ratio, log_ratio, clamped, absolute, squared, k3;
-  I64 kept, terms, clipped, limited, below, above, outside, positive, negative;
+  F64 loss, kl, ratio;
+  I64 kept, terms, clipped, limited;
+  // Written and read only where all figures are wanted:
+  F64 log_ratio, clamped, absolute, squared, k3;
+  I64 below, above, outside, positive, negative;
 };
 
-// Both halves added up; the figures beyond SRP_LOSS_SUMS only where all are wanted.
+// One by one, as in logprob_sums.h.
+SRP_INLINE void clear(FigureLanes* sums, bool all) {
+  sums->loss = sums->kl = sums->ratio = F64{};
+  sums->kept = sums->terms = sums->clipped = sums->limited = I64{};
+  if (!all) return;
+  sums->log_ratio = sums->clamped = sums->absolute = sums->squared = sums->k3 = F64{};
+  sums->below = sums->above = sums->outside = sums->positive = sums->negative = I64{};
+}
+
+// Both halves added up.
 SRP_INLINE FigureLanes joined(const FigureLanes& a, const FigureLanes& b, bool all) {
-  FigureLanes sums = {};
+  FigureLanes sums;
   sums.loss = a.loss + b.loss;
   sums.kl = a.kl + b.kl;
   sums.ratio = a.ratio + b.ratio;
@@ -68,30 +80,52 @@ SRP_INLINE void add_band(FigureLanes* sums, BandMasks band, Mask kept, F64 advan
   count(&sums->negative, both(outside, loses));
 }
 
-// The figures beyond SRP_LOSS_SUMS.
-SRP_INLINE void store_others(double* at, const FigureLanes& lanes, double log_clamp) {
-  const double infinity = INFINITY;
-  at[SRP_FIGURE_LOG_RATIO] = sum(lanes.log_ratio);
-  at[SRP_FIGURE_CLAMPED_LOG_RATIO] = log_clamp < infinity ? sum(lanes.clamped) : at[SRP_FIGURE_LOG_RATIO];
-  at[SRP_FIGURE_ABSOLUTE_LOG_RATIO] = sum(lanes.absolute);
-  at[SRP_FIGURE_SQUARED_LOG_RATIO] = sum(lanes.squared);
-  at[SRP_FIGURE_RATIO_K3] = sum(lanes.k3);
-  at[SRP_FIGURE_BELOW] = static_cast<double>(sum(lanes.below));
-  at[SRP_FIGURE_ABOVE] = static_cast<double>(sum(lanes.above));
-  at[SRP_FIGURE_OUTSIDE] = static_cast<double>(sum(lanes.outside));
-  at[SRP_FIGURE_OUTSIDE_POSITIVE] = static_cast<double>(sum(lanes.positive));
-  at[SRP_FIGURE_OUTSIDE_NEGATIVE] = static_cast<double>(sum(lanes.negative));
+// Of counts below 2^51.
+SRP_INLINE F64 in_numbers(I64 counts) {
+  const F64 one_and_a_half = splat(6755399441055744.0);  // times 2^52: counts are its last bits
+  return (F64)(counts + (I64)one_and_a_half) - one_and_a_half;
 }
 
-// All figures but the total and the row's ratio.
+// The sums of the lanes of eight registers, in their order, all at once.
+SRP_INLINE void add_lanes(F64* x, double* out) {
+  for (int64_t first = 0; first < 8; first += kHalf) {
+    transpose(x + first);
+    F64 total = F64{};
+    for (int64_t lane = 0; lane < kHalf; ++lane) total += x[first + lane];
+    store(out + first, total);
+  }
+}
+
+// The figures beyond SRP_LOSS_SUMS. Eight at a time, in their order.
+SRP_INLINE void store_others(double* at, const FigureLanes& lanes, double log_clamp) {
+  const double infinity = INFINITY;
+  F64 figures[8] = {in_numbers(lanes.below),
+                    in_numbers(lanes.above),
+                    in_numbers(lanes.outside),
+                    in_numbers(lanes.positive),
+                    in_numbers(lanes.negative),
+                    lanes.log_ratio,
+                    lanes.clamped,
+                    lanes.absolute};
+  static_assert(SRP_FIGURE_ABSOLUTE_LOG_RATIO == SRP_FIGURE_BELOW + 7, "the order of the figures");
+  add_lanes(figures, at + SRP_FIGURE_BELOW);
+  if (!(log_clamp < infinity)) at[SRP_FIGURE_CLAMPED_LOG_RATIO] = at[SRP_FIGURE_LOG_RATIO];
+  at[SRP_FIGURE_SQUARED_LOG_RATIO] = sum(lanes.squared);
+  at[SRP_FIGURE_RATIO_K3] = sum(lanes.k3);
+}
+
+// All figures but the total; the row's ratio as 0.
 SRP_INLINE void store_lanes(double* at, const FigureLanes& lanes, bool all, double log_clamp) {
-  at[SRP_FIGURE_LOSS] = sum(lanes.loss);
-  at[SRP_FIGURE_KL] = sum(lanes.kl);
-  at[SRP_FIGURE_RATIO] = sum(lanes.ratio);
-  at[SRP_FIGURE_KEPT] = static_cast<double>(sum(lanes.kept));
-  at[SRP_FIGURE_TERMS] = static_cast<double>(sum(lanes.terms));
-  at[SRP_FIGURE_CLIPPED] = static_cast<double>(sum(lanes.clipped));
-  at[SRP_FIGURE_LIMITED] = static_cast<double>(sum(lanes.limited));
+  F64 figures[8] = {lanes.loss,
+                    lanes.kl,
+                    in_numbers(lanes.kept),
+                    in_numbers(lanes.terms),
+                    in_numbers(lanes.clipped),
+                    in_numbers(lanes.limited),
+                    F64{},
+                    lanes.ratio};
+  static_assert(SRP_FIGURE_RATIO == SRP_FIGURE_LOSS + 7, "the order of the figures");
+  add_lanes(figures, at + SRP_FIGURE_LOSS);
   if (all) store_others(at, lanes, log_clamp);
 }
 

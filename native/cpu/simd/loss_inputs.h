@@ -113,7 +113,7 @@ SRP_INLINE KlTerm<Lanes> kl_of(const LossTokens<F>& row, const LossInputs& in, F
   const F64 x = in.point.log_ratio.x, low = splat(row.parameters.log_low), high = splat(row.parameters.log_high);
   const Mask moves = both(at_least(x, low), at_most(x, high));
   if (!any(!moves)) return times_ratio(kl, Lanes(e), moves);
-  return times_ratio(kl, Lanes(exponentials(clamp(Lanes(x), Lanes(low), Lanes(high)).x).exp), moves);
+  return times_ratio(kl, Lanes(exponentials<F>(clamp(Lanes(x), Lanes(low), Lanes(high)).x).exp), moves);
 }
 
 template <class F>

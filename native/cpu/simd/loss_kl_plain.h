@@ -13,10 +13,9 @@ SRP_INLINE bool is_kl_alone(const LossTokens<F>& row) {
 // Whether all gaps of a tile are within the exponentials, so that no log-prob is infinite or NaN.
 template <class F>
 SRP_INLINE bool gaps_within(const LossTokens<F>& row, int64_t i, int64_t count) {
-  Mask within = !Mask{};
-  for (int64_t k = 0; k < count; k += kHalf)
-    within = both(within, at_most(absolute(plain_gap(row, i + k)), splat(kExpWideLimit)));
-  return !any(!within);
+  Reach reach;
+  for (int64_t k = 0; k < count; k += kHalf) extend(&reach, plain_gap(row, i + k));
+  return is_within_exp(reach);
 }
 
 // Of tokens of which one is kept.

@@ -17,7 +17,7 @@ SRP_INLINE bool is_plain(const LossTokens<F>& row) {
 }
 
 struct PlainRow {
-  F64 low, high, weight, advantage;
+  F64 low, high, weight, advantage;  // weight: minus that of the policy's gradient
 };
 
 // Log ratios, 0 under the mask, with their exponentials.
@@ -46,22 +46,24 @@ SRP_INLINE void put_plain_lanes(const PlainLanes& sums, LossLanes* all) {
 }
 
 // Of the tokens [i, i + count), a multiple of kLanes. False where a ratio may be 0 or infinite: nothing has been added then.
+// Not inlined: its constants stay in registers.
 template <bool kMasked, bool kAll, class F>
 SRP_INLINE bool plain_ratios(const LossTokens<F>& row, int64_t i, int64_t count, PlainTile* tile) {
   const F *log_probs = row.log_probs + i, *old_log_probs = row.old_log_probs + i;
-  Mask within = !Mask{};
+  const uint8_t* const mask = row.mask + i;
+  Reach reach;
   for (int64_t k = 0; k < count; k += kHalf) {
     F64 x = load_wide(log_probs + k) - load_wide(old_log_probs + k);
-    if (kMasked) x = pick(mask_of(row.mask + i + k), x, F64{});
-    within = both(within, at_most(absolute(x), splat(kExpWideLimit)));
+    if (kMasked) x = pick(mask_of(mask + k), x, F64{});
+    extend(&reach, x);
     store(tile->log_ratio + k, x);
   }
   for (int64_t k = 0; k < count; k += kHalf) {
-    const Exponentials e = exponentials_within(load(tile->log_ratio + k));
+    const Exponentials e = exponentials_within<F>(load(tile->log_ratio + k));
     store(tile->ratio + k, e.exp);
     if (kAll) store(tile->less_one + k, e.less_one);
   }
-  return !any(!within);
+  return is_within_exp(reach);
 }
 
 template <class F>
@@ -74,14 +76,14 @@ SRP_INLINE F64 plain_gap(const LossTokens<F>& row, int64_t i) {
 template <class F>
 SRP_INLINE bool plain_k3(const LossTokens<F>& row, int64_t i, int64_t count, PlainTile* tile) {
   const F64 weight = splat(row.kl_scale);
-  Mask within = !Mask{};
+  Reach reach;
   for (int64_t k = 0; k < count; k += kHalf) {
-    const F64 d = plain_gap(row, i + k), e = exponentials_within(-d).less_one;
-    within = both(within, at_most(absolute(d), splat(kExpWideLimit)));
+    const F64 d = plain_gap(row, i + k), e = exponentials_within<double>(-d).less_one;
+    extend(&reach, d);
     store(tile->kl + k, e + d);
     store(tile->kl_grad + k, weight * -e);
   }
-  return !any(!within);
+  return is_within_exp(reach);
 }
 
 SRP_INLINE bool is_plain_k3(const srp_kl_parameters& p, double weight) {
@@ -127,17 +129,18 @@ SRP_INLINE LossHalf plain_half(const LossTokens<F>& row, const PlainRow& plain, 
   if (kMasked) advantage = pick(kept, advantage, F64{});
   const F64 banded = smaller(plain.high, larger(plain.low, ratio));
   const F64 free = advantage * ratio, held = advantage * banded;
+  const F64 gain = smaller(held, free);
   LossHalf out;
   out.kl = F64{};
   out.clipped = less(held, free);
-  out.loss = F64{} - smaller(held, free);
-  out.grad = F64{} - pick(out.clipped, F64{}, plain.weight * free);
+  out.loss = F64{} - gain;
+  out.grad = pick(out.clipped, F64{}, fma(plain.weight, free, F64{}));
   if (kKl) {
     out.grad += load(kl_grad);
     out.grad = (kMasked ? pick(kept, out.grad, F64{}) : out.grad) + F64{};
   }
   out.ratio = kMasked ? pick(kept, ratio, F64{}) : ratio;
-  sums->loss += out.loss;
+  sums->loss -= gain;
   sums->ratio += out.ratio;
   sums->largest = larger(out.ratio, sums->largest);
   count(&sums->clipped, out.clipped);
@@ -146,7 +149,7 @@ SRP_INLINE LossHalf plain_half(const LossTokens<F>& row, const PlainRow& plain, 
 
 template <bool kMasked, bool kKl, class F>
 SRP_INLINE void plain_losses(const LossTokens<F>& given, const PlainRow& plain, int64_t i, int64_t count,
-                             bool past_cache, const PlainTile& tile, LossHalves* all) {
+                             const PlainTile& tile, LossHalves* all) {
   const LossTokens<F> row = given;  // what no store can reach stays in registers
   PlainLanes low_sums = plain_lanes(all->at[0]), high_sums = plain_lanes(all->at[1]);
   for (int64_t k = 0; k < count; k += kLanes) {
@@ -155,9 +158,9 @@ SRP_INLINE void plain_losses(const LossTokens<F>& given, const PlainRow& plain, 
     const LossHalf low = plain_half<kMasked, kKl>(row, plain, load(ratio), kl_grad, j, &low_sums);
     const LossHalf high =
         plain_half<kMasked, kKl>(row, plain, load(ratio + kHalf), kl_grad + kHalf, j + kHalf, &high_sums);
-    put_halves(row.loss, j, low.loss, high.loss, past_cache);
-    put_halves(row.ratio, j, low.ratio, high.ratio, past_cache);
-    put_halves(row.grad, j, low.grad, high.grad, past_cache);
+    put_two(row.loss, j, low.loss, high.loss);
+    put_two(row.ratio, j, low.ratio, high.ratio);
+    put_two(row.grad, j, low.grad, high.grad);
     if (row.clipped) store_flags(row.clipped + j, low.clipped, high.clipped);
   }
   put_plain_lanes(low_sums, &all->at[0]);
@@ -215,28 +218,23 @@ SRP_INLINE void plain_bands(const F* advantage, double row_advantage, const Plai
 
 template <class F>
 SRP_INLINE void count_kept(const LossTokens<F>& row, int64_t i, int64_t tokens, LossHalves* all) {
-  I64 kept = {};
-  if (row.mask)
-    for (int64_t k = 0; k < tokens; k += kHalf) count(&kept, mask_of(row.mask + i + k));
-  else
-    kept[0] = tokens;
+  const I64 kept = {row.mask ? bytes_set(row.mask + i, tokens) : tokens};
   all->at[0].figures.kept += kept;
   all->at[0].figures.terms += kept;
 }
 
 // Of [i, i + count), a multiple of kLanes, unless plain_ratios() is false.
 template <bool kMasked, bool kAll, class F>
-static __attribute__((noinline)) bool plain_tile(const LossTokens<F>& row, int64_t i, int64_t count, bool past_cache,
-                                                 LossHalves* all) {
-  const PlainRow plain = {splat(1 - row.parameters.clip_low), splat(1 + row.parameters.clip_high), splat(row.policy),
+static __attribute__((noinline)) bool plain_tile(const LossTokens<F>& row, int64_t i, int64_t count, LossHalves* all) {
+  const PlainRow plain = {splat(1 - row.parameters.clip_low), splat(1 + row.parameters.clip_high), splat(-row.policy),
                           splat(row.row_advantage)};
   PlainTile tile;
   if (!plain_ratios<kMasked, kAll>(row, i, count, &tile)) return false;
   if (row.reference) {
     plain_kl(row, i, count, &tile, all);
-    plain_losses<kMasked, true>(row, plain, i, count, past_cache, tile, all);
+    plain_losses<kMasked, true>(row, plain, i, count, tile, all);
   } else {
-    plain_losses<kMasked, false>(row, plain, i, count, past_cache, tile, all);
+    plain_losses<kMasked, false>(row, plain, i, count, tile, all);
   }
   count_kept(row, i, count, all);
   if (!kAll) return true;
@@ -288,9 +286,9 @@ SRP_INLINE void cut_tile(const LossTokens<F>& row, int64_t begin, int64_t count,
 }
 
 template <bool kMasked, bool kAll, class F>
-SRP_INLINE int64_t plain_row(const LossTokens<F>& row, int64_t begin, int64_t end, bool past_cache, LossHalves* all) {
+SRP_INLINE int64_t plain_row(const LossTokens<F>& row, int64_t begin, int64_t end, LossHalves* all) {
   return whole_tiles(row, begin, end, all, [&](const LossTokens<F>& tokens, int64_t i, int64_t count) {
-    return plain_tile<kMasked, kAll>(tokens, i, count, past_cache, all);
+    return plain_tile<kMasked, kAll>(tokens, i, count, all);
   });
 }
 
@@ -298,31 +296,24 @@ template <bool kAll, class F>
 static __attribute__((noinline)) void plain_cut(const LossTokens<F>& row, int64_t begin, int64_t count,
                                                 LossHalves* all) {
   cut_tile(row, begin, count, all, [&](const LossTokens<F>& tokens, int64_t i, int64_t tokens_of_tile) {
-    return plain_tile<true, kAll>(tokens, i, tokens_of_tile, false, all);
+    return plain_tile<true, kAll>(tokens, i, tokens_of_tile, all);
   });
 }
 
 template <bool kAll, class F>
-SRP_INLINE void plain_row_of(const LossTokens<F>& row, int64_t begin, int64_t end, bool past_cache, LossHalves* all) {
-  const int64_t rest = row.mask ? plain_row<true, kAll>(row, begin, end, past_cache, all)
-                                : plain_row<false, kAll>(row, begin, end, past_cache, all);
+SRP_INLINE void plain_row_of(const LossTokens<F>& row, int64_t begin, int64_t end, LossHalves* all) {
+  const int64_t rest =
+      row.mask ? plain_row<true, kAll>(row, begin, end, all) : plain_row<false, kAll>(row, begin, end, all);
   if (rest < end) plain_cut<kAll>(row, rest, end - rest, all);
 }
 
-// A row has to be long for a way past the cache: all of its stores have left before the next one begins.
-constexpr int64_t kLeastStreamed = 1024;  // tokens
-
+// No store goes past the cache: what a token takes to compute is as long as the way of its 13 bytes through it.
 template <class F>
-SRP_INLINE void plain_tokens(const LossTokens<F>& row, int64_t begin, int64_t end, bool past_cache, LossHalves* all) {
-  const F* const outputs[] = {row.loss, row.ratio, row.grad};
-  uintptr_t places = 0;
-  for (const F* const out : outputs) places |= reinterpret_cast<uintptr_t>(out ? out + begin : nullptr);
-  const bool streams = kStreams && past_cache && places % 16 == 0 && end - begin >= kLeastStreamed;
+SRP_INLINE void plain_tokens(const LossTokens<F>& row, int64_t begin, int64_t end, LossHalves* all) {
   if (row.all_figures)
-    plain_row_of<true>(row, begin, end, streams, all);
+    plain_row_of<true>(row, begin, end, all);
   else
-    plain_row_of<false>(row, begin, end, streams, all);
-  if (streams) finish_streams();
+    plain_row_of<false>(row, begin, end, all);
 }
 
 }  // namespace srp::cpu::SRP_LEVEL

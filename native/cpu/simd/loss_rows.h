@@ -196,7 +196,7 @@ SRP_INLINE LossHalf half_of(const LossRow<F>& row, const RowConstants& all, int6
   const LossTokens<F>& tokens = row.tokens;
   const F64 x = in.point.log_ratio.x;
   Exponentials e = {};
-  if (all.exponentials) e = exponentials(x);
+  if (all.exponentials) e = exponentials<F>(x);
   TokenTerm t = token_term<kKind, kBounds>(row, all, in, p);
   if (kKind == kOfRow && all.weighs) {
     const F64 factor = tokens.factor ? pick(in.term, load_wide(tokens.factor + i), F64{}) : splat(tokens.row_factor);
@@ -260,7 +260,9 @@ static double loss_values_of(const LossRow<F>& given, int64_t begin, int64_t end
   LossRow<F> row = given;
   CutLosses<F> cut;
   const RowConstants constants = row_constants<kKind>(row);
-  RowLanes lanes = {};
+  RowLanes lanes;
+  clear(&lanes.figures, row.tokens.all_figures);
+  lanes.slope = lanes.weight = F64{};
   if (kKind == kOfRow && !kBounds && is_plain(row, constants))
     begin = plain_row_values(row, constants, begin, end, &lanes);
   for (int64_t i = begin;; i = 0, end = kLanes) {

@@ -12,13 +12,15 @@ struct LossHalves {
   LossLanes at[2];
 };
 
-SRP_INLINE LossHalves no_losses() {
-  LossHalves none = {};
-  none.at[0].largest = none.at[1].largest = splat(-static_cast<double>(INFINITY));
-  return none;
+SRP_INLINE void clear(LossHalves* sums, bool all_figures) {
+  for (LossLanes& half : sums->at) {
+    clear(&half.figures, all_figures);
+    half.largest = splat(-static_cast<double>(INFINITY));
+  }
 }
 
 // The clipped surrogate, from the exp that the figures need as well.
+template <class F>
 SRP_INLINE LossTerm<Lanes> clip_loss(F64 x, F64 e, F64 advantage, const LossParameters& p) {
   const F64 low = splat(p.log_low), high = splat(p.log_high);
   if (__builtin_expect(!any(!both(at_least(x, low), at_most(x, high))), 1)) {
@@ -26,15 +28,16 @@ SRP_INLINE LossTerm<Lanes> clip_loss(F64 x, F64 e, F64 advantage, const LossPara
     return ClipForm::of(ClampedRatio<Lanes>{x, e, Mask{}}, Lanes(advantage), p);
   }
   const Lanes clamped = clamp(Lanes(x), Lanes(low), Lanes(high));
-  const ClampedRatio<Lanes> held = {clamped, exponentials(clamped.x).exp, !both(at_least(x, low), at_most(x, high))};
+  const ClampedRatio<Lanes> held = {clamped, exponentials<F>(clamped.x).exp, !both(at_least(x, low), at_most(x, high))};
   return ClipForm::of(held, Lanes(advantage), p);
 }
 
 // With bounds of tokens.
+template <class F>
 SRP_INLINE LossTerm<Lanes> clip_loss(F64 x, F64 e, F64 advantage, const LaneParameters& p) {
   const Lanes low(p.log_low), high(p.log_high), clamped = clamp(Lanes(x), low, high);
   const Mask moves = both(Lanes(x) >= low, Lanes(x) <= high);
-  const F64 ratio = any(!moves) ? exponentials(clamped.x).exp : e;
+  const F64 ratio = any(!moves) ? exponentials<F>(clamped.x).exp : e;
   return ClipForm::of(ClampedRatio<Lanes>{clamped, ratio, !moves}, Lanes(advantage), p);
 }
 
@@ -68,10 +71,10 @@ SRP_INLINE LossHalf half_of(const LossTokens<F>& row, bool sums_up, int64_t i, c
                             LossLanes* sums) {
   const bool clips = row.form == SRP_LOSS_CLIP;
   Exponentials e = {};
-  if (clips || row.all_figures || row.kl.times_ratio) e = exponentials(in.point.log_ratio.x);
+  if (clips || row.all_figures || row.kl.times_ratio) e = exponentials<F>(in.point.log_ratio.x);
   LossTerm<Lanes> t;
   if (clips) {
-    t = clip_loss(in.point.log_ratio.x, e.exp, in.advantage, p);
+    t = clip_loss<F>(in.point.log_ratio.x, e.exp, in.advantage, p);
   } else {
     // These are copies: the compiler would read anything that a store might overwrite again after it.
     const LossPoint<Lanes> point = in.point;
@@ -164,19 +167,20 @@ static __attribute__((noinline)) void loss_cut(const LossTokens<F>& row, int64_t
 
 namespace srp::cpu::SRP_LEVEL {
 
-// The largest ratio of a row's lanes.
+// The largest of lanes that are not NaN.
 SRP_INLINE double largest_of(F64 lanes) {
-  double largest = -static_cast<double>(INFINITY);
-  for (int64_t lane = 0; lane < kHalf; ++lane) largest = lanes[lane] > largest ? lanes[lane] : largest;
-  return largest;
+  if constexpr (kHalf > 4) lanes = larger(lanes, shift_lanes<4>(lanes, lanes));
+  if constexpr (kHalf > 2) lanes = larger(lanes, shift_lanes<2>(lanes, lanes));
+  return larger(lanes, shift_lanes<1>(lanes, lanes))[0];
 }
 
 // Figures come in as token_figures() has them.
 template <class F>
-static void loss_tokens(const LossTokens<F>& row, int64_t begin, int64_t end, bool past_cache) {
-  LossHalves all = no_losses();
+static void loss_tokens(const LossTokens<F>& row, int64_t begin, int64_t end) {
+  LossHalves all;
+  clear(&all, row.all_figures);
   if (is_plain(row)) {
-    plain_tokens(row, begin, end, past_cache, &all);
+    plain_tokens(row, begin, end, &all);
   } else if (is_kl_alone(row)) {
     kl_tokens(row, begin, end, &all);
   } else {

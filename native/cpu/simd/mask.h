@@ -27,6 +27,15 @@ SRP_INLINE void store_flags(uint8_t* p, Mask low, Mask high) {
   const __mmask16 bits = _mm512_kunpackb(high.bits, low.bits);
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm_maskz_mov_epi8(bits, _mm_set1_epi8(1)));
 }
+// The number of bytes that are not 0 among `count`, a multiple of kLanes.
+SRP_INLINE int64_t bytes_set(const uint8_t* p, int64_t count) {
+  int64_t total = 0;
+  for (int64_t k = 0; k < count; k += kLanes) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + k));
+    total += __builtin_popcount(_mm_test_epi8_mask(bytes, bytes));
+  }
+  return total;
+}
 SRP_INLINE F64 larger(F64 a, F64 b) { return _mm512_max_pd(a, b); }  // b where either is NaN
 SRP_INLINE F64 smaller(F64 a, F64 b) { return _mm512_min_pd(a, b); }  // b where either is NaN
 SRP_INLINE Mask less(F64 a, F64 b) { return {_mm512_cmp_pd_mask(a, b, _CMP_LT_OQ)}; }
@@ -52,6 +61,13 @@ SRP_INLINE Mask operator!(Mask a) { return {~a.bits}; }
 SRP_INLINE Mask mask_of(const uint8_t* p) { return {load_mask(p)}; }
 SRP_INLINE void count(I64* totals, Mask mask) { *totals -= mask.bits; }
 SRP_INLINE void store_flags(uint8_t* p, Mask low, Mask high) { store_bytes(p, narrow_bits(low.bits, high.bits) & 1); }
+SRP_INLINE int64_t bytes_set(const uint8_t* p, int64_t count) {
+  I64 total = {};
+  for (int64_t k = 0; k < count; k += kHalf) total -= load_mask(p + k);
+  int64_t sum = 0;
+  for (int64_t lane = 0; lane < kHalf; ++lane) sum += total[lane];
+  return sum;
+}
 SRP_INLINE F64 larger(F64 a, F64 b) { return a > b ? a : b; }  // b where either is NaN
 SRP_INLINE F64 smaller(F64 a, F64 b) { return a < b ? a : b; }  // b where either is NaN
 SRP_INLINE Mask less(F64 a, F64 b) { return {a < b}; }
@@ -66,8 +82,14 @@ SRP_INLINE Mask unequal(F64 a, F64 b) { return {a != b}; }
 
 // Whether none of kLanes bytes is set.
 SRP_INLINE bool none_set(const uint8_t* p) {
-  const uint8_t none[kLanes] = {};
-  return memcmp(p, none, sizeof none) == 0;
+  using Word = std::conditional_t<kLanes >= 8, uint64_t, uint32_t>;
+  Word all = 0;
+  for (int64_t k = 0; k < kLanes; k += int64_t{sizeof(Word)}) {
+    Word word;
+    memcpy(&word, p + k, sizeof word);
+    all |= word;
+  }
+  return all == 0;
 }
 // The same of `count` bytes, a multiple of kLanes.
 SRP_INLINE bool none_kept_of(const uint8_t* mask, int64_t count) {

@@ -29,13 +29,17 @@ SRP_INLINE F64 log_ratio(const F* log_probs, const F* old_log_probs, Mask kept, 
   return kMasked ? pick(kept, d, F64{}) : d;
 }
 
-// Two stores into the cache: joining the narrowed halves takes longer than a second store.
+// Joining the narrowed halves would take longer than a second store.
 template <class F>
-SRP_INLINE void put_halves(F* out, int64_t i, F64 low, F64 high, bool past_cache) {
+SRP_INLINE void put_two(F* out, int64_t i, F64 low, F64 high) {
   if (!out) return;
-  if (past_cache) return put_wide<true>(out + i, low, high);
   store_wide(out + i, low);
   store_wide(out + i + kHalf, high);
+}
+template <class F>
+SRP_INLINE void put_halves(F* out, int64_t i, F64 low, F64 high, bool past_cache) {
+  if (!past_cache) return put_two(out, i, low, high);
+  if (out) put_wide<true>(out + i, low, high);
 }
 
 // Log ratios
@@ -52,7 +56,7 @@ SRP_INLINE void log_register(const LogTokens<F>& row, int64_t i, bool past_cache
   put_halves(row.log_ratio, i, x[0].x, x[1].x, past_cache);
   if (!row.ratio) return;
   for (int k = 0; k < 2; ++k) {
-    const Lanes ratio = exponential(x[k]);
+    const Lanes ratio = exponentials<F>(x[k].x).exp;
     x[k] = kMasked ? select(kept[k], ratio, Lanes(0)) : ratio;
   }
   put_halves(row.ratio, i, x[0].x, x[1].x, past_cache);
