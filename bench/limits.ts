@@ -3,7 +3,8 @@
 const FORWARD =
   "arithmetic, of which bfloat16 has as much as float32 with twice its bytes: fifteen operations a register, 7.5 cycles where a core begins two of them a cycle. Where a register has 8 lanes or fewer its steps wait for each other, and the schedulers of a core hold too few registers' steps to keep its pipes at work";
 const BFLOAT16 = "arithmetic, as of float32, against half of its bytes";
-const TOKENS = "an exponential in float64 for each token, its gradient and all figures of the loss, against 13 bytes";
+const TOKENS =
+  "an exponential in float64 for each token, of which its multiplications alone take half of what 13 bytes do, its gradient and the figures of the loss";
 const SCAN =
   "arithmetic: steps are composed in float64, whose lanes have to be moved for it, and made of float32 and back";
 const CALL =
@@ -34,7 +35,7 @@ export const LIMITS: Readonly<Record<string, string>> = {
   "group normalisation, groups of 64": "as of 8, with fewer quotients an item",
   "token loss with gradient": TOKENS,
   divergence: "two exponentials in float64 an id, against 8 bytes",
-  correction: "an exponential in float64 for each token, or a polynomial of its length, against 9 to 14 bytes",
+  correction: "an exponential in float64 for each token, or a polynomial of its length, against 9 to 14 bytes; and measures walk their statistics a second time, for deviations from the mean",
   "forward, float32, AVX2 alone": FORWARD,
   "forward, float32, baseline x86-64":
     "four lanes without a fused multiply-add and without a lookup by lane: whole powers of two and a polynomial of degree 6",

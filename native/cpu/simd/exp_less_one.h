@@ -2,7 +2,7 @@
 // relatively within 4e-16 where |x| < ln2 / 32, within 1e-15 elsewhere. exp(x) is as accurate as that of exp_wide.h, but not the same
 // bits.
 //
-// For arrays of float32 a level may take x for one that is 2^-53 of itself away, which is less than their differences are known to, and
+// For arrays of float32 a level may take x for one that is 2^-53 of itself away, far less than numbers of float32 are known to, and
 // the polynomial of exp_wide.h: exp(x) is within (2 + |x|) 2^-53, and exp(x) - 1 within 2e-15 near 0, within 1e-14 elsewhere.
 namespace srp::cpu::SRP_LEVEL {
 
