@@ -35,7 +35,8 @@ export const LIMITS: Readonly<Record<string, string>> = {
   "group normalisation, groups of 64": "as of 8, with fewer quotients an item",
   "token loss with gradient": TOKENS,
   divergence: "two exponentials in float64 an id, against 8 bytes",
-  correction: "an exponential in float64 for each token, or a polynomial of its length, against 9 to 14 bytes; and measures walk their statistics a second time, for deviations from the mean",
+  correction:
+    "an exponential in float64 for each token, or a polynomial of its length, against 9 to 14 bytes; and measures walk their statistics a second time, for deviations from the mean",
   "forward, float32, AVX2 alone": FORWARD,
   "forward, float32, baseline x86-64":
     "four lanes without a fused multiply-add and without a lookup by lane: whole powers of two and a polynomial of degree 6",
