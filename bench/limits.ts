@@ -3,8 +3,7 @@
 const FORWARD =
   "arithmetic, of which bfloat16 has as much as float32 with twice its bytes: fifteen operations a register, 7.5 cycles where a core begins two of them a cycle. Where a register has 8 lanes or fewer its steps wait for each other, and the schedulers of a core hold too few registers' steps to keep its pipes at work";
 const BFLOAT16 = "arithmetic, as of float32, against half of its bytes";
-const TOKENS =
-  "an exponential in float64 for each token, of which its multiplications alone take half of what 13 bytes do, its gradient and the figures of the loss";
+const TOKENS = "an exponential in float64 for each token, its gradient and all figures of the loss, against 13 bytes";
 const SCAN =
   "arithmetic: steps are composed in float64, whose lanes have to be moved for it, and made of float32 and back";
 const CALL =

@@ -3,7 +3,7 @@
 // bits.
 //
 // For arrays of float32 a level may take x for one that is 2^-53 of itself away, far less than numbers of float32 are known to, and
-// the polynomial of exp_wide.h: exp(x) is within (2 + |x|) 2^-53, and exp(x) - 1 within 2e-15 near 0, within 1e-14 elsewhere.
+// the polynomial of exp_wide.h: exp(x) is within (2 + |x|) 2^-53, and exp(x) - 1 within |x| 2^-53 and 1e-14, near 0 within 2e-15.
 namespace srp::cpu::SRP_LEVEL {
 
 #if defined(SRP_LEVEL_AVX512)

@@ -25,9 +25,4 @@ SRP_INLINE void put_wide(float* p, F64 low, F64 high) {
   else
     store(p, narrow(low, high));
 }
-template <class F>
-SRP_INLINE void put_wide(F* p, F64 low, F64 high, bool past_cache) {
-  past_cache ? put_wide<true>(p, low, high) : put_wide<false>(p, low, high);
-}
-
 }  // namespace srp::cpu::SRP_LEVEL
