@@ -46,7 +46,6 @@ SRP_INLINE void put_plain_lanes(const PlainLanes& sums, LossLanes* all) {
 }
 
 // Of the tokens [i, i + count), a multiple of kLanes. False where a ratio may be 0 or infinite: nothing has been added then.
-// Not inlined: its constants stay in registers.
 template <bool kMasked, bool kAll, class F>
 SRP_INLINE bool plain_ratios(const LossTokens<F>& row, int64_t i, int64_t count, PlainTile* tile) {
   const F *log_probs = row.log_probs + i, *old_log_probs = row.old_log_probs + i;

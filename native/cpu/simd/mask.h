@@ -64,9 +64,7 @@ SRP_INLINE void store_flags(uint8_t* p, Mask low, Mask high) { store_bytes(p, na
 SRP_INLINE int64_t bytes_set(const uint8_t* p, int64_t count) {
   I64 total = {};
   for (int64_t k = 0; k < count; k += kHalf) total -= load_mask(p + k);
-  int64_t sum = 0;
-  for (int64_t lane = 0; lane < kHalf; ++lane) sum += total[lane];
-  return sum;
+  return sum(total);
 }
 SRP_INLINE F64 larger(F64 a, F64 b) { return a > b ? a : b; }  // b where either is NaN
 SRP_INLINE F64 smaller(F64 a, F64 b) { return a < b ? a : b; }  // b where either is NaN
