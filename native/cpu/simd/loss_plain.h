@@ -49,11 +49,10 @@ SRP_INLINE void put_plain_lanes(const PlainLanes& sums, LossLanes* all) {
 template <bool kMasked, bool kAll, class F>
 SRP_INLINE bool plain_ratios(const LossTokens<F>& row, int64_t i, int64_t count, PlainTile* tile) {
   const F *log_probs = row.log_probs + i, *old_log_probs = row.old_log_probs + i;
-  const uint8_t* const mask = row.mask + i;
   Reach reach;
   for (int64_t k = 0; k < count; k += kHalf) {
     F64 x = load_wide(log_probs + k) - load_wide(old_log_probs + k);
-    if (kMasked) x = pick(mask_of(mask + k), x, F64{});
+    if (kMasked) x = pick(mask_of(row.mask + i + k), x, F64{});
     extend(&reach, x);
     store(tile->log_ratio + k, x);
   }
