@@ -158,18 +158,19 @@ __device__ __forceinline__ Carry carry_of(const VtraceScan<F>& scan) {
 }
 
 template <class F>
-__device__ __forceinline__ void go_on(GaeScan<F>& scan, const srp_scan_gae_args&, const Carry& carry, const Carry&) {
+__device__ __forceinline__ void go_on(GaeScan<F>& scan, const srp_scan_gae_args&, const Carry& carry, const Carry&,
+                                      int) {
   scan.next_value = carry.value;
   scan.next_advantage = carry.sum;
 }
 template <class F>
 __device__ __forceinline__ void go_on(ReturnsScan<F>& scan, const srp_scan_returns_args&, const Carry& carry,
-                                      const Carry&) {
+                                      const Carry&, int) {
   scan.next_return = carry.sum;
 }
 template <class F>
 __device__ __forceinline__ void go_on(VtraceScan<F>& scan, const srp_scan_vtrace_args&, const Carry& carry,
-                                      const Carry&) {
+                                      const Carry&, int) {
   scan.next_value = carry.value;
   scan.accumulated = carry.sum;
 }

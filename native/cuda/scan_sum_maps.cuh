@@ -132,10 +132,10 @@ struct TailSteps : TailScan<F> {
     store(tails, i, a.normalize ? tail : first_ * own_powers()[this->before] * tail);
   }
 
-  // Counts the steps before a token from one that lies before the run, by up to 16.
-  __device__ __forceinline__ void begin_run(double gamma) {
-    const int64_t from = this->before > kPowers ? this->before - kPowers : 0;
-    this->before -= from;
+  // Counts the steps before a token from the run's first one, of which a token's power has the same bits however many steps are behind it.
+  __device__ __forceinline__ void begin_run(double gamma, int steps) {
+    const int64_t from = this->before - steps;
+    this->before = steps;
     first_ = pow(gamma, static_cast<double>(from));
   }
 
@@ -158,22 +158,22 @@ __device__ __forceinline__ TailPart carry_of(const TailSteps<F>&) {
 
 template <class F>
 __device__ __forceinline__ void go_on(PrefixScan<F>& scan, const srp_scan_prefix_args&, const SumPart& carry,
-                                      const SumPart&) {
+                                      const SumPart&, int) {
   scan.sum = carry.sum;
 }
 template <class F>
 __device__ __forceinline__ void go_on(ShareSteps<F>& scan, const srp_scan_shares_args& a, const SumPart& carry,
-                                      const SumPart& total) {
+                                      const SumPart& total, int) {
   scan.before = carry.sum;
   scan.total = SharesScan<F>::divisor(a, total.sum);
 }
 template <class F>
 __device__ __forceinline__ void go_on(TailSteps<F>& scan, const srp_scan_tail_args& a, const TailPart& carry,
-                                      const TailPart& total) {
+                                      const TailPart& total, int steps) {
   scan.sum = carry.sum;
   scan.weight = carry.weight;
   scan.before = (needs_total(a) ? total.steps : scan.before) - carry.steps;
-  if (!a.normalize) scan.begin_run(a.gamma);
+  if (!a.normalize) scan.begin_run(a.gamma, steps);
 }
 
 // ---- arrays, as in scan_maps.cuh; no numbers of a row

@@ -165,7 +165,8 @@ class Tiles {
   // Writes the outputs of the tile that was read, from the carry into it. `total`: of the row, where the scan needs it.
   __device__ void write(int64_t row, const Carry& carry, const Map& before, const Carry& total) {
     Scan scan(whole_, row);
-    go_on(scan, whole_, apply(before, carry), total);
+    if (kPlaces > 2) find_kept();  // other tiles were read since
+    go_on(scan, whole_, apply(before, carry), total, steps_of_run());
     if (is_plain(whole_))
       step_run(scan);
     else
@@ -230,6 +231,12 @@ class Tiles {
     for (int i = 0; i < kOwnRun; ++i) unmasked |= static_cast<uint32_t>(mask_[first() + i] != 0) << i;
     kept_ &= unmasked;
   }
+  // Tokens of the lane's run, without masked ones where arguments are plain.
+  __device__ __forceinline__ int steps_of_run() const {
+    if (is_plain(whole_)) return __popc(kept_);
+    const int left = count_ - first();
+    return left < 0 ? 0 : left < kOwnRun ? left : kOwnRun;
+  }
   __device__ __forceinline__ void hold(int group) {
     const int from = first() + group * kGroup;
     SRP_UNROLL
@@ -263,7 +270,6 @@ class Tiles {
     return mine;
   }
   __device__ __forceinline__ void step_run(Scan& scan) {
-    if (kPlaces > 2) find_kept();  // other tiles were read since
     SRP_KEEP_ROLLED
     for (int g = 0; g < kGroups; ++g) {
       if (kGroups > 1) hold(ordered<Scan>(g, kGroups));  // a single one is held since its map was made

@@ -34,6 +34,21 @@ eachBackend((backend) => {
       );
     });
 
+    test.each(["skip", "steps"] as const)("more columns of padding change no bit of tailSums, %s", (maskMode) => {
+      const { values, mask } = batch(3);
+      const widened = (width: number): number[][] => {
+        const [wide, kept] = [new Float64Array(B * width), new Uint8Array(B * width)];
+        for (let b = 0; b < B; ++b) {
+          wide.set(values.subarray(b * T, (b + 1) * T), b * width);
+          kept.set(mask.subarray(b * T, (b + 1) * T), b * width);
+        }
+        const got = Array.from(tailSums(wide, { shape: [B, width], mask: kept, maskMode, gamma, backend }));
+        return Array.from({ length: B }, (_, b) => got.slice(b * width, b * width + T));
+      };
+      const narrow = widened(T);
+      for (let width = T + 1; width <= T + 20; ++width) expect(widened(width)).toEqual(narrow);
+    });
+
     test.each([0, 1e-4])("normalised tailSums are discounted means, masked weight %p", (maskedWeight) => {
       if (gamma === 0) return; // powers of 0: the quotient is defined by what cancels, see the next test
       const { values, mask, rows } = batch(2);
