@@ -49,7 +49,7 @@ SRP_INLINE void add_log_ratios(FigureLanes* sums, F64 x, const Exponentials& e, 
   sums->log_ratio += x;
   if (log_clamp < infinity) sums->clamped += clamp(Lanes(x), Lanes(-log_clamp), Lanes(log_clamp)).x;
   sums->absolute += absolute(x);
-  sums->squared += x * x;
+  sums->squared = fma(x, x, sums->squared);
   sums->k3 += pick(equal(e.less_one, splat(infinity)), e.less_one, e.less_one - x);
 }
 

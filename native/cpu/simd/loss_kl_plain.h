@@ -39,14 +39,15 @@ static __attribute__((noinline)) bool kl_tile(const LossTokens<F>& given, int64_
   }
   all->at[0].figures.ratio = ratios;
   all->at[0].largest = larger(splat(1.0), all->at[0].largest);
-  count_kept(row, i, count, all);
   return true;
 }
 
 template <class F>
 SRP_INLINE void kl_tokens(const LossTokens<F>& row, int64_t begin, int64_t end, LossHalves* all) {
-  const auto tile = [&](const LossTokens<F>& tokens, int64_t i, int64_t count) {
-    return kl_tile(tokens, i, count, all);
+  const auto tile = [&](const LossTokens<F>& tokens, int64_t i, int64_t count, int64_t kept) {
+    const bool is_plain = kl_tile(tokens, i, count, all);
+    if (is_plain) add_kept(kept, all);
+    return is_plain;
   };
   const int64_t rest = whole_tiles(row, begin, end, all, tile);
   if (rest < end) cut_tile(row, rest, end - rest, all, tile);

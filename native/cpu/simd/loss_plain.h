@@ -17,37 +17,57 @@ SRP_INLINE bool is_plain(const LossTokens<F>& row) {
 }
 
 struct PlainRow {
-  F64 low, high, weight, advantage;  // weight: minus that of the policy's gradient
+  F64 low, high, weight;  // weight: minus that of the policy's gradient
+  F64 advantage, advantage_low, advantage_high;  // the row's own, and its products with the bounds
 };
+
+template <class F>
+SRP_INLINE PlainRow plain_constants(const LossTokens<F>& row) {
+  const F64 low = splat(1 - row.parameters.clip_low), high = splat(1 + row.parameters.clip_high),
+            advantage = splat(row.row_advantage);
+  return {low, high, splat(-row.policy), advantage, advantage * low, advantage * high};
+}
 
 // Log ratios, 0 under the mask, with their exponentials.
 struct PlainTile {
-  alignas(64) double log_ratio[kPlainTile], ratio[kPlainTile], less_one[kPlainTile];
+  alignas(64) double log_ratio[kPlainTile], ratio[kPlainTile];
   alignas(64) double kl[kPlainTile], kl_grad[kPlainTile];  // the latter times its weight
 };
 
-// What a plain row adds up of LossLanes where not all figures are wanted.
-struct PlainLanes {
-  F64 loss, ratio, largest;
-  I64 clipped;
+// What the ratios of a plain row add up of FigureLanes where all figures are wanted.
+struct RatioLanes {
+  F64 log_ratio, absolute, squared, k3;
 };
 
-SRP_INLINE PlainLanes plain_lanes(const LossLanes& all) {
-  const FigureLanes& figures = all.figures;
-  return {figures.loss, figures.ratio, all.largest, figures.clipped};
+SRP_INLINE RatioLanes ratio_lanes(const FigureLanes& figures) {
+  return {figures.log_ratio, figures.absolute, figures.squared, figures.k3};
 }
 
-SRP_INLINE void put_plain_lanes(const PlainLanes& sums, LossLanes* all) {
-  FigureLanes* const figures = &all->figures;
-  figures->loss = sums.loss;
-  figures->ratio = sums.ratio;
-  figures->clipped = sums.clipped;
-  all->largest = sums.largest;
+SRP_INLINE void put_ratio_lanes(const RatioLanes& sums, FigureLanes* figures) {
+  figures->log_ratio = sums.log_ratio;
+  figures->absolute = sums.absolute;
+  figures->squared = sums.squared;
+  figures->k3 = sums.k3;
 }
 
-// Of the tokens [i, i + count), a multiple of kLanes. False where a ratio may be 0 or infinite: nothing has been added then.
+// With the sums of add_log_ratios(), of exponentials that are finite.
+template <bool kAll, class F>
+SRP_INLINE F64 plain_ratio(F64 x, RatioLanes* sums) {
+  const Exponentials e = exponentials_within<F>(x);
+  if (kAll) {
+    sums->log_ratio += x;
+    sums->absolute += absolute(x);
+    sums->squared = fma(x, x, sums->squared);
+    sums->k3 += e.less_one - x;
+  }
+  return e.exp;
+}
+
+// Of the tokens [i, i + count), a multiple of kLanes. False where a ratio may be 0 or infinite: nothing has been added then. Figures are
+// those of the registers' halves, or of both together.
 template <bool kMasked, bool kAll, class F>
-SRP_INLINE bool plain_ratios(const LossTokens<F>& row, int64_t i, int64_t count, PlainTile* tile) {
+SRP_INLINE bool plain_ratios(const LossTokens<F>& row, int64_t i, int64_t count, PlainTile* tile, FigureLanes* low,
+                             FigureLanes* high) {
   const F *log_probs = row.log_probs + i, *old_log_probs = row.old_log_probs + i;
   Reach reach;
   for (int64_t k = 0; k < count; k += kHalf) {
@@ -56,12 +76,27 @@ SRP_INLINE bool plain_ratios(const LossTokens<F>& row, int64_t i, int64_t count,
     extend(&reach, x);
     store(tile->log_ratio + k, x);
   }
-  for (int64_t k = 0; k < count; k += kHalf) {
-    const Exponentials e = exponentials_within<F>(load(tile->log_ratio + k));
-    store(tile->ratio + k, e.exp);
-    if (kAll) store(tile->less_one + k, e.less_one);
+  if (!is_within_exp(reach)) return false;
+  const bool together = low == high;
+  RatioLanes low_sums, high_sums;
+  if (kAll) low_sums = ratio_lanes(*low);
+  if (kAll) high_sums = ratio_lanes(*high);
+  for (int64_t k = 0; k < count; k += kLanes) {
+    const int64_t next = k + kHalf;
+    store(tile->ratio + k, plain_ratio<kAll, F>(load(tile->log_ratio + k), &low_sums));
+    store(tile->ratio + next, plain_ratio<kAll, F>(load(tile->log_ratio + next), together ? &low_sums : &high_sums));
   }
-  return is_within_exp(reach);
+  if (!kAll) return true;
+  if (!together) put_ratio_lanes(high_sums, high);
+  put_ratio_lanes(low_sums, low);
+  const double log_clamp = row.parameters.log_clamp;
+  if (!(log_clamp < static_cast<double>(INFINITY))) return true;
+  for (int64_t k = 0; k < count; k += kHalf) {
+    const F64 clamped = clamp(Lanes(load(tile->log_ratio + k)), Lanes(-log_clamp), Lanes(log_clamp)).x;
+    FigureLanes* const figures = k % kLanes ? high : low;
+    figures->clamped += clamped;
+  }
+  return true;
 }
 
 template <class F>
@@ -117,106 +152,120 @@ SRP_INLINE void plain_kl(const LossTokens<F>& given, int64_t i, int64_t count, P
   all->at[1].figures.kl = high_sum;
 }
 
+// What the losses of a plain row add up of LossLanes. Below and above the band: of a row's own advantage, where all figures are wanted.
+struct PlainLanes {
+  F64 loss, ratio, largest;
+  I64 clipped, below, above;
+};
+
+SRP_INLINE PlainLanes plain_lanes(const LossLanes& all) {
+  const FigureLanes& figures = all.figures;
+  return {figures.loss, figures.ratio, all.largest, figures.clipped, I64{}, I64{}};
+}
+
+SRP_INLINE void put_plain_lanes(const PlainLanes& sums, LossLanes* all) {
+  FigureLanes* const figures = &all->figures;
+  figures->loss = sums.loss;
+  figures->ratio = sums.ratio;
+  figures->clipped = sums.clipped;
+  all->largest = sums.largest;
+}
+
+// What a plain token costs, in kHalf lanes.
+struct PlainHalf {
+  F64 gain, ratio, grad;
+  Mask clipped;
+};
+
 // plain_loss() with its gradient. The comparisons that NaN needs are left to the selects: where an advantage is NaN, so are both
-// branches. Under the mask x and the advantage are 0, and so is all that has the advantage for a factor.
-template <bool kMasked, bool kKl, class F>
-SRP_INLINE LossHalf plain_half(const LossTokens<F>& row, const PlainRow& plain, F64 ratio, const double* kl_grad,
-                               int64_t i, PlainLanes* sums) {
+// branches. Under the mask x is 0, the ratio 1, which is in every band, and what the advantage would gain 0.
+template <bool kMasked, bool kKl, bool kAll, class F>
+SRP_INLINE PlainHalf plain_half(const LossTokens<F>& row, const PlainRow& plain, F64 ratio, const double* kl_grad,
+                                int64_t i, PlainLanes* sums) {
   const Mask kept = kMasked ? mask_of(row.mask + i) : Mask{};
-  F64 advantage = row.advantage ? load_wide(row.advantage + i) : plain.advantage;
-  if (kMasked) advantage = pick(kept, advantage, F64{});
-  const F64 banded = smaller(plain.high, larger(plain.low, ratio));
-  const F64 free = advantage * ratio, held = advantage * banded;
-  const F64 gain = smaller(held, free);
-  LossHalf out;
-  out.kl = F64{};
+  const bool per_token = row.advantage != nullptr;
+  const F64 advantage = per_token ? load_wide(row.advantage + i) : plain.advantage;
+  F64 free = advantage * ratio, held;
+  if (kMasked) free = pick(kept, free, F64{});
+  if (kAll) {
+    const Mask below = less(ratio, plain.low), above = more(ratio, plain.high);
+    held = pick(below, per_token ? advantage * plain.low : plain.advantage_low, free);
+    held = pick(above, per_token ? advantage * plain.high : plain.advantage_high, held);
+    if (!per_token) count(&sums->below, below);
+    if (!per_token) count(&sums->above, above);
+  } else {
+    held = advantage * smaller(plain.high, larger(plain.low, ratio));
+    if (kMasked) held = pick(kept, held, F64{});
+  }
+  PlainHalf out;
   out.clipped = less(held, free);
-  out.loss = F64{} - gain;
+  out.gain = pick(out.clipped, held, free);
   out.grad = pick(out.clipped, F64{}, fma(plain.weight, free, F64{}));
   if (kKl) {
     out.grad += load(kl_grad);
     out.grad = (kMasked ? pick(kept, out.grad, F64{}) : out.grad) + F64{};
   }
   out.ratio = kMasked ? pick(kept, ratio, F64{}) : ratio;
-  sums->loss -= gain;
+  sums->loss -= out.gain;
   sums->ratio += out.ratio;
   sums->largest = larger(out.ratio, sums->largest);
   count(&sums->clipped, out.clipped);
   return out;
 }
 
-template <bool kMasked, bool kKl, class F>
-SRP_INLINE void plain_losses(const LossTokens<F>& given, const PlainRow& plain, int64_t i, int64_t count,
-                             const PlainTile& tile, LossHalves* all) {
-  const LossTokens<F> row = given;  // what no store can reach stays in registers
-  PlainLanes low_sums = plain_lanes(all->at[0]), high_sums = plain_lanes(all->at[1]);
-  for (int64_t k = 0; k < count; k += kLanes) {
-    const int64_t j = i + k;
-    const double *ratio = tile.ratio + k, *kl_grad = tile.kl_grad + k;
-    const LossHalf low = plain_half<kMasked, kKl>(row, plain, load(ratio), kl_grad, j, &low_sums);
-    const LossHalf high =
-        plain_half<kMasked, kKl>(row, plain, load(ratio + kHalf), kl_grad + kHalf, j + kHalf, &high_sums);
-    put_two(row.loss, j, low.loss, high.loss);
-    put_two(row.ratio, j, low.ratio, high.ratio);
-    put_two(row.grad, j, low.grad, high.grad);
-    if (row.clipped) store_flags(row.clipped + j, low.clipped, high.clipped);
-  }
-  put_plain_lanes(low_sums, &all->at[0]);
-  put_plain_lanes(high_sums, &all->at[1]);
-}
-
-// As add_log_ratios(), of exponentials that are finite: kHalf of every `step` tokens.
-SRP_INLINE void plain_log_ratios(const double* log_ratio, const double* less_one, int64_t count, int64_t step,
-                                 double log_clamp, FigureLanes* figures) {
-  F64 sum = figures->log_ratio, absolutes = figures->absolute, squared = figures->squared, k3 = figures->k3;
-  for (int64_t k = 0; k < count; k += step) {
-    const F64 x = load(log_ratio + k);
-    sum += x;
-    absolutes += absolute(x);
-    squared += x * x;
-    k3 += load(less_one + k) - x;
-  }
-  figures->log_ratio = sum;
-  figures->absolute = absolutes;
-  figures->squared = squared;
-  figures->k3 = k3;
-  if (!(log_clamp < static_cast<double>(INFINITY))) return;
-  for (int64_t k = 0; k < count; k += step)
-    figures->clamped += clamp(Lanes(load(log_ratio + k)), Lanes(-log_clamp), Lanes(log_clamp)).x;
-}
-
-// As add_band(), of the first halves of the registers, or of the second ones. The ratio under the mask is 1, which is in every band.
-template <class F>
-SRP_INLINE void plain_bands(const F* advantage, double row_advantage, const PlainRow& plain, const double* ratio,
-                            int64_t count, FigureLanes* figures) {
-  if (advantage) {
-    for (int64_t k = 0; k < count; k += kLanes) {
-      const F64 at = load(ratio + k);
-      add_band(figures, {less(at, plain.low), more(at, plain.high)}, !Mask{}, load_wide(advantage + k));
-    }
-    return;
-  }
-  I64 below = {}, above = {};
-  for (int64_t k = 0; k < count; k += kLanes) {
-    const F64 at = load(ratio + k);
-    SRP_LEVEL::count(&below, less(at, plain.low));
-    SRP_LEVEL::count(&above, more(at, plain.high));
-  }
+// The figures of a band where all tokens have the row's advantage.
+SRP_INLINE void add_bands(double advantage, I64 below, I64 above, FigureLanes* figures) {
   const I64 outside = below + above;
   figures->outside += outside;
-  if (row_advantage > 0) {
+  if (advantage > 0) {
     figures->above += above;
     figures->positive += outside;
   }
-  if (row_advantage < 0) {
+  if (advantage < 0) {
     figures->below += below;
     figures->negative += outside;
   }
 }
 
+template <bool kMasked, bool kKl, bool kAll, class F>
+SRP_INLINE void plain_losses(const LossTokens<F>& given, int64_t i, int64_t count, const PlainTile& tile,
+                             LossHalves* all) {
+  const LossTokens<F> row = given;  // what no store can reach stays in registers
+  const PlainRow plain = plain_constants(row);
+  PlainLanes low_sums = plain_lanes(all->at[0]), high_sums = plain_lanes(all->at[1]);
+  for (int64_t k = 0; k < count; k += kLanes) {
+    const int64_t j = i + k;
+    const double *ratio = tile.ratio + k, *kl_grad = tile.kl_grad + k;
+    const PlainHalf low = plain_half<kMasked, kKl, kAll>(row, plain, load(ratio), kl_grad, j, &low_sums);
+    const PlainHalf high =
+        plain_half<kMasked, kKl, kAll>(row, plain, load(ratio + kHalf), kl_grad + kHalf, j + kHalf, &high_sums);
+    put_two(row.grad, j, low.grad, high.grad);
+    if (row.loss) put_two(row.loss, j, F64{} - low.gain, F64{} - high.gain);
+    put_two(row.ratio, j, low.ratio, high.ratio);
+    if (row.clipped) store_flags(row.clipped + j, low.clipped, high.clipped);
+  }
+  put_plain_lanes(low_sums, &all->at[0]);
+  put_plain_lanes(high_sums, &all->at[1]);
+  if (!kAll) return;
+  if (!row.advantage) {
+    add_bands(row.row_advantage, low_sums.below + high_sums.below, low_sums.above + high_sums.above,
+              &all->at[0].figures);
+    return;
+  }
+  FigureLanes* const figures = &all->at[0].figures;
+  for (int64_t k = 0; k < count; k += kHalf) {
+    const F64 ratio = load(tile.ratio + k);
+    add_band(figures, {less(ratio, plain.low), more(ratio, plain.high)}, !Mask{}, load_wide(row.advantage + i + k));
+  }
+}
+
 template <class F>
-SRP_INLINE void count_kept(const LossTokens<F>& row, int64_t i, int64_t tokens, LossHalves* all) {
-  const I64 kept = {row.mask ? bytes_set(row.mask + i, tokens) : tokens};
+SRP_INLINE int64_t kept_of(const LossTokens<F>& row, int64_t i, int64_t count) {
+  return row.mask ? bytes_set(row.mask + i, count) : count;
+}
+
+SRP_INLINE void add_kept(int64_t tokens, LossHalves* all) {
+  const I64 kept = {tokens};
   all->at[0].figures.kept += kept;
   all->at[0].figures.terms += kept;
 }
@@ -224,25 +273,14 @@ SRP_INLINE void count_kept(const LossTokens<F>& row, int64_t i, int64_t tokens, 
 // Of [i, i + count), a multiple of kLanes, unless plain_ratios() is false.
 template <bool kMasked, bool kAll, class F>
 static __attribute__((noinline)) bool plain_tile(const LossTokens<F>& row, int64_t i, int64_t count, LossHalves* all) {
-  const PlainRow plain = {splat(1 - row.parameters.clip_low), splat(1 + row.parameters.clip_high), splat(-row.policy),
-                          splat(row.row_advantage)};
   PlainTile tile;
-  if (!plain_ratios<kMasked, kAll>(row, i, count, &tile)) return false;
+  if (!plain_ratios<kMasked, kAll>(row, i, count, &tile, &all->at[0].figures, &all->at[1].figures)) return false;
   if (row.reference) {
     plain_kl(row, i, count, &tile, all);
-    plain_losses<kMasked, true>(row, plain, i, count, tile, all);
+    plain_losses<kMasked, true, kAll>(row, i, count, tile, all);
   } else {
-    plain_losses<kMasked, false>(row, plain, i, count, tile, all);
+    plain_losses<kMasked, false, kAll>(row, i, count, tile, all);
   }
-  count_kept(row, i, count, all);
-  if (!kAll) return true;
-  each_half([&](int64_t h) {
-    const int64_t first = h * kHalf;
-    FigureLanes* const figures = &all->at[h].figures;
-    plain_log_ratios(tile.log_ratio + first, tile.less_one + first, count, kLanes, row.parameters.log_clamp, figures);
-    plain_bands(row.advantage ? row.advantage + i + first : nullptr, row.row_advantage, plain, tile.ratio + first,
-                count, figures);
-  });
   return true;
 }
 
@@ -255,21 +293,22 @@ SRP_INLINE void put_nothing(const LossTokens<F>& row, int64_t i, int64_t count) 
   if (row.clipped) memset(row.clipped + i, 0, static_cast<size_t>(count));
 }
 
-// Whole registers of [begin, end), a tile at a time: `tile_of(row, i, count)` is false where it leaves the tokens to loss_registers().
-// Returns where the other tokens begin.
+// Whole registers of [begin, end), a tile at a time: `tile_of(row, i, count, kept)`, of which `kept` are not under the mask, is false where it
+// leaves the tokens to loss_registers(). Returns where the other tokens begin.
 template <class F, class Tile>
 SRP_INLINE int64_t whole_tiles(const LossTokens<F>& row, int64_t begin, int64_t end, LossHalves* all,
                                const Tile& tile_of) {
   const int64_t last = end - (end - begin) % kLanes;
   for (int64_t i = begin; i < last; i += kPlainTile) {
     const int64_t count = last - i < kPlainTile ? last - i : kPlainTile;
-    if (row.mask && none_kept_of(row.mask + i, count)) {
+    const int64_t kept = kept_of(row, i, count);
+    if (kept == 0) {
       put_nothing(row, i, count);
       continue;
     }
-    if (tile_of(row, i, count)) continue;
-    for (int64_t k = 0; k < count; k += kLanes)
-      if (!tile_of(row, i + k, kLanes)) loss_registers(row, i + k, i + k + kLanes, all);
+    if (tile_of(row, i, count, kept)) continue;
+    for (int64_t k = i; k < i + count; k += kLanes)
+      if (!tile_of(row, k, kLanes, kept_of(row, k, kLanes))) loss_registers(row, k, k + kLanes, all);
   }
   return last;
 }
@@ -279,39 +318,29 @@ template <class F, class Tile>
 SRP_INLINE void cut_tile(const LossTokens<F>& row, int64_t begin, int64_t count, LossHalves* all, const Tile& tile_of) {
   CutLosses<F> cut;
   const LossTokens<F> tokens = cut.tokens(row, begin, count);
-  if (!tile_of(tokens, 0, kLanes)) loss_registers(tokens, 0, kLanes, all);
+  if (!tile_of(tokens, 0, kLanes, kept_of(tokens, 0, kLanes))) loss_registers(tokens, 0, kLanes, all);
   cut.put(row);
 }
 
-template <bool kMasked, bool kAll, class F>
-SRP_INLINE int64_t plain_row(const LossTokens<F>& row, int64_t begin, int64_t end, LossHalves* all) {
-  return whole_tiles(row, begin, end, all, [&](const LossTokens<F>& tokens, int64_t i, int64_t count) {
-    return plain_tile<kMasked, kAll>(tokens, i, count, all);
-  });
-}
-
 template <bool kAll, class F>
-static __attribute__((noinline)) void plain_cut(const LossTokens<F>& row, int64_t begin, int64_t count,
-                                                LossHalves* all) {
-  cut_tile(row, begin, count, all, [&](const LossTokens<F>& tokens, int64_t i, int64_t tokens_of_tile) {
-    return plain_tile<true, kAll>(tokens, i, tokens_of_tile, all);
-  });
-}
-
-template <bool kAll, class F>
-SRP_INLINE void plain_row_of(const LossTokens<F>& row, int64_t begin, int64_t end, LossHalves* all) {
-  const int64_t rest =
-      row.mask ? plain_row<true, kAll>(row, begin, end, all) : plain_row<false, kAll>(row, begin, end, all);
-  if (rest < end) plain_cut<kAll>(row, rest, end - rest, all);
+static __attribute__((noinline)) void plain_row(const LossTokens<F>& row, int64_t begin, int64_t end, LossHalves* all) {
+  const auto tile = [&](const LossTokens<F>& tokens, int64_t i, int64_t count, int64_t kept) {
+    const bool is_plain =
+        kept == count ? plain_tile<false, kAll>(tokens, i, count, all) : plain_tile<true, kAll>(tokens, i, count, all);
+    if (is_plain) add_kept(kept, all);
+    return is_plain;
+  };
+  const int64_t rest = whole_tiles(row, begin, end, all, tile);
+  if (rest < end) cut_tile(row, rest, end - rest, all, tile);
 }
 
 // No store goes past the cache: what a token takes to compute is as long as the way of its 13 bytes through it.
 template <class F>
 SRP_INLINE void plain_tokens(const LossTokens<F>& row, int64_t begin, int64_t end, LossHalves* all) {
   if (row.all_figures)
-    plain_row_of<true>(row, begin, end, all);
+    plain_row<true>(row, begin, end, all);
   else
-    plain_row_of<false>(row, begin, end, all);
+    plain_row<false>(row, begin, end, all);
 }
 
 }  // namespace srp::cpu::SRP_LEVEL

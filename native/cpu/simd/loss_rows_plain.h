@@ -61,15 +61,14 @@ static __attribute__((noinline)) bool plain_row_tile(const LossRow<F>& row, cons
                                                      int64_t count, RowLanes* lanes) {
   const LossTokens<F>& tokens = row.tokens;
   PlainTile tile;
-  if (tokens.all_figures && !plain_ratios<kMasked, true>(tokens, i, count, &tile)) return false;
+  FigureLanes* const figures = &lanes->figures;
+  if (tokens.all_figures && !plain_ratios<kMasked, true>(tokens, i, count, &tile, figures, figures)) return false;
   LossHalf kept_token = {};
   kept_token.loss = all.term.loss.x + F64{};
   kept_token.clipped = all.term.clipped;
   const Lanes grad = scaled(Lanes(tokens.policy), all.term.slope) + scaled(Lanes(tokens.kl_scale), Lanes(0));
   kept_token.grad = grad.x + F64{};
   plain_costs<kMasked>(row, kept_token, all.term.slope.x, all, i, count, lanes);
-  if (tokens.all_figures)
-    plain_log_ratios(tile.log_ratio, tile.less_one, count, kHalf, tokens.parameters.log_clamp, &lanes->figures);
   return true;
 }
 
@@ -80,10 +79,11 @@ SRP_INLINE int64_t plain_row_values(const LossRow<F>& row, const RowConstants& a
   const int64_t last = end - (end - begin) % kLanes;
   for (int64_t i = begin; i < last; i += kPlainTile) {
     const int64_t count = last - i < kPlainTile ? last - i : kPlainTile;
-    if (row.tokens.mask && none_kept_of(row.tokens.mask + i, count)) {
+    const int64_t kept = kept_of(row.tokens, i, count);
+    if (kept == 0) {
       put_nothing(row.tokens, i, count);
-    } else if (!(row.tokens.mask ? plain_row_tile<true>(row, all, i, count, lanes)
-                                 : plain_row_tile<false>(row, all, i, count, lanes))) {
+    } else if (!(kept == count ? plain_row_tile<false>(row, all, i, count, lanes)
+                               : plain_row_tile<true>(row, all, i, count, lanes))) {
       return i;
     }
   }

@@ -27,12 +27,13 @@ SRP_INLINE void store_flags(uint8_t* p, Mask low, Mask high) {
   const __mmask16 bits = _mm512_kunpackb(high.bits, low.bits);
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm_maskz_mov_epi8(bits, _mm_set1_epi8(1)));
 }
-// The number of bytes that are not 0 among `count`, a multiple of kLanes.
+// The number of bytes that are not 0.
 SRP_INLINE int64_t bytes_set(const uint8_t* p, int64_t count) {
   int64_t total = 0;
-  for (int64_t k = 0; k < count; k += kLanes) {
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + k));
-    total += __builtin_popcount(_mm_test_epi8_mask(bytes, bytes));
+  for (int64_t k = 0; k < count; k += 64) {
+    const uint64_t some = count - k < 64 ? (uint64_t{1} << (count - k)) - 1 : ~uint64_t{0};
+    const __m512i bytes = _mm512_maskz_loadu_epi8(some, p + k);
+    total += __builtin_popcountll(_mm512_test_epi8_mask(bytes, bytes));
   }
   return total;
 }
@@ -61,10 +62,29 @@ SRP_INLINE Mask operator!(Mask a) { return {~a.bits}; }
 SRP_INLINE Mask mask_of(const uint8_t* p) { return {load_mask(p)}; }
 SRP_INLINE void count(I64* totals, Mask mask) { *totals -= mask.bits; }
 SRP_INLINE void store_flags(uint8_t* p, Mask low, Mask high) { store_bytes(p, narrow_bits(low.bits, high.bits) & 1); }
+
+typedef uint8_t U8 __attribute__((vector_size(4 * SRP_LANES)));
+typedef uint8_t U8Memory __attribute__((vector_size(4 * SRP_LANES), aligned(1), may_alias));
+
+SRP_INLINE int64_t sum_of_bytes(U8 bytes) {
+  const uint64_t even = 0x00ff00ff00ff00ff;
+  const U64 pairs = ((U64)bytes & even) + ((U64)bytes >> 8 & even);
+  int64_t total = 0;
+  for (int64_t lane = 0; lane < kHalf; ++lane) total += static_cast<int64_t>(pairs[lane] * 0x0001000100010001 >> 48);
+  return total;
+}
+
 SRP_INLINE int64_t bytes_set(const uint8_t* p, int64_t count) {
-  I64 total = {};
-  for (int64_t k = 0; k < count; k += kHalf) total -= load_mask(p + k);
-  return sum(total);
+  constexpr int64_t kBytes = 4 * SRP_LANES, kMost = 255;  // what a lane can count
+  int64_t total = 0, i = 0;
+  while (i + kBytes <= count) {
+    U8 counts = {};
+    for (int64_t k = 0; k < kMost && i + kBytes <= count; ++k, i += kBytes)
+      counts -= (U8)(*reinterpret_cast<const U8Memory*>(p + i) != 0);
+    total += sum_of_bytes(counts);
+  }
+  for (; i < count; ++i) total += p[i] != 0;
+  return total;
 }
 SRP_INLINE F64 larger(F64 a, F64 b) { return a > b ? a : b; }  // b where either is NaN
 SRP_INLINE F64 smaller(F64 a, F64 b) { return a < b ? a : b; }  // b where either is NaN

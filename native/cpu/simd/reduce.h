@@ -146,21 +146,8 @@ static LogSum sum_kept(const F* values, const uint8_t* mask, int64_t begin, int6
   return {sum(sums[0] + sums[1]), count_lanes(kept)};
 }
 
-typedef uint8_t U8 __attribute__((vector_size(4 * SRP_LANES)));
-typedef uint8_t U8Memory __attribute__((vector_size(4 * SRP_LANES), aligned(1), may_alias));
-
-// Bytes other than 0.
 static int64_t count_bytes(const uint8_t* mask, int64_t begin, int64_t end) {
-  constexpr int64_t kBytes = 4 * SRP_LANES, kMost = 255;  // what a lane can count
-  int64_t total = 0, i = begin;
-  while (i + kBytes <= end) {
-    U8 counts = {};
-    for (int64_t k = 0; k < kMost && i + kBytes <= end; ++k, i += kBytes)
-      counts -= (U8)(*reinterpret_cast<const U8Memory*>(mask + i) != 0);
-    for (int64_t lane = 0; lane < kBytes; ++lane) total += counts[lane];
-  }
-  for (; i < end; ++i) total += mask[i] != 0;
-  return total;
+  return bytes_set(mask + begin, end - begin);
 }
 
 template <class F>
