@@ -19,28 +19,25 @@ SRP_INLINE void clear(FigureLanes* sums, bool all) {
   sums->below = sums->above = sums->outside = sums->positive = sums->negative = I64{};
 }
 
-// Both halves added up.
-SRP_INLINE FigureLanes joined(const FigureLanes& a, const FigureLanes& b, bool all) {
-  FigureLanes sums;
-  sums.loss = a.loss + b.loss;
-  sums.kl = a.kl + b.kl;
-  sums.ratio = a.ratio + b.ratio;
-  sums.kept = a.kept + b.kept;
-  sums.terms = a.terms + b.terms;
-  sums.clipped = a.clipped + b.clipped;
-  sums.limited = a.limited + b.limited;
-  if (!all) return sums;
-  sums.log_ratio = a.log_ratio + b.log_ratio;
-  sums.clamped = a.clamped + b.clamped;
-  sums.absolute = a.absolute + b.absolute;
-  sums.squared = a.squared + b.squared;
-  sums.k3 = a.k3 + b.k3;
-  sums.below = a.below + b.below;
-  sums.above = a.above + b.above;
-  sums.outside = a.outside + b.outside;
-  sums.positive = a.positive + b.positive;
-  sums.negative = a.negative + b.negative;
-  return sums;
+SRP_INLINE void add(const FigureLanes& more, bool all, FigureLanes* sums) {
+  sums->loss += more.loss;
+  sums->kl += more.kl;
+  sums->ratio += more.ratio;
+  sums->kept += more.kept;
+  sums->terms += more.terms;
+  sums->clipped += more.clipped;
+  sums->limited += more.limited;
+  if (!all) return;
+  sums->log_ratio += more.log_ratio;
+  sums->clamped += more.clamped;
+  sums->absolute += more.absolute;
+  sums->squared += more.squared;
+  sums->k3 += more.k3;
+  sums->below += more.below;
+  sums->above += more.above;
+  sums->outside += more.outside;
+  sums->positive += more.positive;
+  sums->negative += more.negative;
 }
 
 // Log ratios, 0 under the mask.

@@ -20,12 +20,12 @@ SRP_INLINE bool gaps_within(const LossTokens<F>& row, int64_t i, int64_t count) 
 
 // Of tokens of which one is kept.
 template <class F>
-static __attribute__((noinline)) bool kl_tile(const LossTokens<F>& given, int64_t i, int64_t count, LossHalves* all) {
+static __attribute__((noinline)) bool kl_tile(const LossTokens<F>& given, int64_t i, int64_t count, LossLanes* all) {
   const LossTokens<F> row = given;  // what no store can reach stays in registers
   if (!gaps_within(row, i, count)) return false;
   PlainTile tile;
   plain_kl(row, i, count, &tile, all);
-  F64 ratios = all->at[0].figures.ratio;
+  F64 ratios = all->figures.ratio;
   for (int64_t k = 0; k < count; k += kLanes) {
     F64 low = load(tile.kl_grad + k), high = load(tile.kl_grad + k + kHalf), ones = splat(2.0);
     if (row.mask) {
@@ -37,13 +37,13 @@ static __attribute__((noinline)) bool kl_tile(const LossTokens<F>& given, int64_
     ratios += ones;
     put_both(row.grad, i + k, low + F64{}, high + F64{});
   }
-  all->at[0].figures.ratio = ratios;
-  all->at[0].largest = larger(splat(1.0), all->at[0].largest);
+  all->figures.ratio = ratios;
+  all->largest = larger(splat(1.0), all->largest);
   return true;
 }
 
 template <class F>
-SRP_INLINE void kl_tokens(const LossTokens<F>& row, int64_t begin, int64_t end, LossHalves* all) {
+SRP_INLINE void kl_tokens(const LossTokens<F>& row, int64_t begin, int64_t end, LossLanes* all) {
   const auto tile = [&](const LossTokens<F>& tokens, int64_t i, int64_t count, int64_t kept) {
     const bool is_plain = kl_tile(tokens, i, count, all);
     if (is_plain) add_kept(kept, all);

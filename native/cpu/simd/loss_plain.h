@@ -34,21 +34,10 @@ struct PlainTile {
   alignas(64) double kl[kPlainTile], kl_grad[kPlainTile];  // the latter times its weight
 };
 
-// What the ratios of a plain row add up of FigureLanes where all figures are wanted.
+// What the ratios of a tile add up of FigureLanes where all figures are wanted.
 struct RatioLanes {
-  F64 log_ratio, absolute, squared, k3;
+  F64 log_ratio = {}, absolute = {}, squared = {}, k3 = {};
 };
-
-SRP_INLINE RatioLanes ratio_lanes(const FigureLanes& figures) {
-  return {figures.log_ratio, figures.absolute, figures.squared, figures.k3};
-}
-
-SRP_INLINE void put_ratio_lanes(const RatioLanes& sums, FigureLanes* figures) {
-  figures->log_ratio = sums.log_ratio;
-  figures->absolute = sums.absolute;
-  figures->squared = sums.squared;
-  figures->k3 = sums.k3;
-}
 
 // With the sums of add_log_ratios(), of exponentials that are finite.
 template <bool kAll, class F>
@@ -63,11 +52,19 @@ SRP_INLINE F64 plain_ratio(F64 x, RatioLanes* sums) {
   return e.exp;
 }
 
-// Of the tokens [i, i + count), a multiple of kLanes. False where a ratio may be 0 or infinite: nothing has been added then. Figures are
-// those of the registers' halves, or of both together.
+SRP_INLINE F64 clamped_sum(const double* log_ratio, int64_t count, double log_clamp) {
+  F64 sum = {};
+  for (int64_t k = 0; k < count; k += kHalf) {
+    const Lanes clamped = clamp(Lanes(load(log_ratio + k)), Lanes(-log_clamp), Lanes(log_clamp));
+    sum += clamped.x;
+  }
+  return sum;
+}
+
+// Of the tokens [i, i + count), a multiple of kLanes. False where a ratio may be 0 or infinite: nothing has been added then.
 template <bool kMasked, bool kAll, class F>
-SRP_INLINE bool plain_ratios(const LossTokens<F>& row, int64_t i, int64_t count, PlainTile* tile, FigureLanes* low,
-                             FigureLanes* high) {
+SRP_INLINE bool plain_ratios(const LossTokens<F>& row, int64_t i, int64_t count, PlainTile* tile,
+                             FigureLanes* figures) {
   const F *log_probs = row.log_probs + i, *old_log_probs = row.old_log_probs + i;
   Reach reach;
   for (int64_t k = 0; k < count; k += kHalf) {
@@ -77,25 +74,18 @@ SRP_INLINE bool plain_ratios(const LossTokens<F>& row, int64_t i, int64_t count,
     store(tile->log_ratio + k, x);
   }
   if (!is_within_exp(reach)) return false;
-  const bool together = low == high;
-  RatioLanes low_sums, high_sums;
-  if (kAll) low_sums = ratio_lanes(*low);
-  if (kAll) high_sums = ratio_lanes(*high);
+  RatioLanes low, high;
   for (int64_t k = 0; k < count; k += kLanes) {
-    const int64_t next = k + kHalf;
-    store(tile->ratio + k, plain_ratio<kAll, F>(load(tile->log_ratio + k), &low_sums));
-    store(tile->ratio + next, plain_ratio<kAll, F>(load(tile->log_ratio + next), together ? &low_sums : &high_sums));
+    store(tile->ratio + k, plain_ratio<kAll, F>(load(tile->log_ratio + k), &low));
+    store(tile->ratio + k + kHalf, plain_ratio<kAll, F>(load(tile->log_ratio + k + kHalf), &high));
   }
   if (!kAll) return true;
-  if (!together) put_ratio_lanes(high_sums, high);
-  put_ratio_lanes(low_sums, low);
+  figures->log_ratio += low.log_ratio + high.log_ratio;
+  figures->absolute += low.absolute + high.absolute;
+  figures->squared += low.squared + high.squared;
+  figures->k3 += low.k3 + high.k3;
   const double log_clamp = row.parameters.log_clamp;
-  if (!(log_clamp < static_cast<double>(INFINITY))) return true;
-  for (int64_t k = 0; k < count; k += kHalf) {
-    const F64 clamped = clamp(Lanes(load(tile->log_ratio + k)), Lanes(-log_clamp), Lanes(log_clamp)).x;
-    FigureLanes* const figures = k % kLanes ? high : low;
-    figures->clamped += clamped;
-  }
+  if (log_clamp < static_cast<double>(INFINITY)) figures->clamped += clamped_sum(tile->log_ratio, count, log_clamp);
   return true;
 }
 
@@ -127,7 +117,7 @@ SRP_INLINE bool is_plain_k3(const srp_kl_parameters& p, double weight) {
 
 // The KL terms, in a row that has them.
 template <class F>
-SRP_INLINE void plain_kl(const LossTokens<F>& given, int64_t i, int64_t count, PlainTile* tile, LossHalves* all) {
+SRP_INLINE void plain_kl(const LossTokens<F>& given, int64_t i, int64_t count, PlainTile* tile, LossLanes* all) {
   const LossTokens<F> row = given;  // what no store can reach stays in registers
   if (!is_plain_k3(row.kl, row.kl_scale) || !plain_k3(row, i, count, tile))
     for (int64_t k = 0; k < count; k += kHalf) {
@@ -135,7 +125,7 @@ SRP_INLINE void plain_kl(const LossTokens<F>& given, int64_t i, int64_t count, P
       store(tile->kl + k, kl.value.x);
       store(tile->kl_grad + k, scaled(Lanes(row.kl_scale), kl.slope).x);
     }
-  F64 low_sum = all->at[0].figures.kl, high_sum = all->at[1].figures.kl;
+  F64 low_sum = {}, high_sum = {};
   for (int64_t k = 0; k < count; k += kLanes) {
     F64 low = load(tile->kl + k), high = load(tile->kl + k + kHalf);
     if (row.mask) {
@@ -148,28 +138,14 @@ SRP_INLINE void plain_kl(const LossTokens<F>& given, int64_t i, int64_t count, P
     high_sum += high;
     put_both(row.kl_values, i + k, low, high);
   }
-  all->at[0].figures.kl = low_sum;
-  all->at[1].figures.kl = high_sum;
+  all->figures.kl += low_sum + high_sum;
 }
 
-// What the losses of a plain row add up of LossLanes. Below and above the band: of a row's own advantage, where all figures are wanted.
+// What the losses of a tile add up of LossLanes. Below and above the band: of a row's own advantage, where all figures are wanted.
 struct PlainLanes {
-  F64 loss, ratio, largest;
-  I64 clipped, below, above;
+  F64 loss = {}, ratio = {}, largest = {};  // no ratio is below 0
+  I64 clipped = {}, below = {}, above = {};
 };
-
-SRP_INLINE PlainLanes plain_lanes(const LossLanes& all) {
-  const FigureLanes& figures = all.figures;
-  return {figures.loss, figures.ratio, all.largest, figures.clipped, I64{}, I64{}};
-}
-
-SRP_INLINE void put_plain_lanes(const PlainLanes& sums, LossLanes* all) {
-  FigureLanes* const figures = &all->figures;
-  figures->loss = sums.loss;
-  figures->ratio = sums.ratio;
-  figures->clipped = sums.clipped;
-  all->largest = sums.largest;
-}
 
 // What a plain token costs, in kHalf lanes.
 struct PlainHalf {
@@ -229,10 +205,10 @@ SRP_INLINE void add_bands(double advantage, I64 below, I64 above, FigureLanes* f
 
 template <bool kMasked, bool kKl, bool kAll, class F>
 SRP_INLINE void plain_losses(const LossTokens<F>& given, int64_t i, int64_t count, const PlainTile& tile,
-                             LossHalves* all) {
+                             LossLanes* all) {
   const LossTokens<F> row = given;  // what no store can reach stays in registers
   const PlainRow plain = plain_constants(row);
-  PlainLanes low_sums = plain_lanes(all->at[0]), high_sums = plain_lanes(all->at[1]);
+  PlainLanes low_sums, high_sums;
   for (int64_t k = 0; k < count; k += kLanes) {
     const int64_t j = i + k;
     const double *ratio = tile.ratio + k, *kl_grad = tile.kl_grad + k;
@@ -244,15 +220,14 @@ SRP_INLINE void plain_losses(const LossTokens<F>& given, int64_t i, int64_t coun
     put_two(row.ratio, j, low.ratio, high.ratio);
     if (row.clipped) store_flags(row.clipped + j, low.clipped, high.clipped);
   }
-  put_plain_lanes(low_sums, &all->at[0]);
-  put_plain_lanes(high_sums, &all->at[1]);
+  FigureLanes* const figures = &all->figures;
+  figures->loss += low_sums.loss + high_sums.loss;
+  figures->ratio += low_sums.ratio + high_sums.ratio;
+  figures->clipped += low_sums.clipped + high_sums.clipped;
+  all->largest = larger(larger(low_sums.largest, high_sums.largest), all->largest);
   if (!kAll) return;
-  if (!row.advantage) {
-    add_bands(row.row_advantage, low_sums.below + high_sums.below, low_sums.above + high_sums.above,
-              &all->at[0].figures);
-    return;
-  }
-  FigureLanes* const figures = &all->at[0].figures;
+  if (!row.advantage)
+    return add_bands(row.row_advantage, low_sums.below + high_sums.below, low_sums.above + high_sums.above, figures);
   for (int64_t k = 0; k < count; k += kHalf) {
     const F64 ratio = load(tile.ratio + k);
     add_band(figures, {less(ratio, plain.low), more(ratio, plain.high)}, !Mask{}, load_wide(row.advantage + i + k));
@@ -264,17 +239,17 @@ SRP_INLINE int64_t kept_of(const LossTokens<F>& row, int64_t i, int64_t count) {
   return row.mask ? bytes_set(row.mask + i, count) : count;
 }
 
-SRP_INLINE void add_kept(int64_t tokens, LossHalves* all) {
+SRP_INLINE void add_kept(int64_t tokens, LossLanes* all) {
   const I64 kept = {tokens};
-  all->at[0].figures.kept += kept;
-  all->at[0].figures.terms += kept;
+  all->figures.kept += kept;
+  all->figures.terms += kept;
 }
 
 // Of [i, i + count), a multiple of kLanes, unless plain_ratios() is false.
 template <bool kMasked, bool kAll, class F>
-static __attribute__((noinline)) bool plain_tile(const LossTokens<F>& row, int64_t i, int64_t count, LossHalves* all) {
+static __attribute__((noinline)) bool plain_tile(const LossTokens<F>& row, int64_t i, int64_t count, LossLanes* all) {
   PlainTile tile;
-  if (!plain_ratios<kMasked, kAll>(row, i, count, &tile, &all->at[0].figures, &all->at[1].figures)) return false;
+  if (!plain_ratios<kMasked, kAll>(row, i, count, &tile, &all->figures)) return false;
   if (row.reference) {
     plain_kl(row, i, count, &tile, all);
     plain_losses<kMasked, true, kAll>(row, i, count, tile, all);
@@ -296,7 +271,7 @@ SRP_INLINE void put_nothing(const LossTokens<F>& row, int64_t i, int64_t count) 
 // Whole registers of [begin, end), a tile at a time: `tile_of(row, i, count, kept)`, of which `kept` are not under the mask, is false where it
 // leaves the tokens to loss_registers(). Returns where the other tokens begin.
 template <class F, class Tile>
-SRP_INLINE int64_t whole_tiles(const LossTokens<F>& row, int64_t begin, int64_t end, LossHalves* all,
+SRP_INLINE int64_t whole_tiles(const LossTokens<F>& row, int64_t begin, int64_t end, LossLanes* all,
                                const Tile& tile_of) {
   const int64_t last = end - (end - begin) % kLanes;
   for (int64_t i = begin; i < last; i += kPlainTile) {
@@ -315,7 +290,7 @@ SRP_INLINE int64_t whole_tiles(const LossTokens<F>& row, int64_t begin, int64_t 
 
 // The last tokens of a row, fewer than a register.
 template <class F, class Tile>
-SRP_INLINE void cut_tile(const LossTokens<F>& row, int64_t begin, int64_t count, LossHalves* all, const Tile& tile_of) {
+SRP_INLINE void cut_tile(const LossTokens<F>& row, int64_t begin, int64_t count, LossLanes* all, const Tile& tile_of) {
   CutLosses<F> cut;
   const LossTokens<F> tokens = cut.tokens(row, begin, count);
   if (!tile_of(tokens, 0, kLanes, kept_of(tokens, 0, kLanes))) loss_registers(tokens, 0, kLanes, all);
@@ -323,7 +298,7 @@ SRP_INLINE void cut_tile(const LossTokens<F>& row, int64_t begin, int64_t count,
 }
 
 template <bool kAll, class F>
-static __attribute__((noinline)) void plain_row(const LossTokens<F>& row, int64_t begin, int64_t end, LossHalves* all) {
+static __attribute__((noinline)) void plain_row(const LossTokens<F>& row, int64_t begin, int64_t end, LossLanes* all) {
   const auto tile = [&](const LossTokens<F>& tokens, int64_t i, int64_t count, int64_t kept) {
     const bool is_plain =
         kept == count ? plain_tile<false, kAll>(tokens, i, count, all) : plain_tile<true, kAll>(tokens, i, count, all);
@@ -336,7 +311,7 @@ static __attribute__((noinline)) void plain_row(const LossTokens<F>& row, int64_
 
 // No store goes past the cache: what a token takes to compute is as long as the way of its 13 bytes through it.
 template <class F>
-SRP_INLINE void plain_tokens(const LossTokens<F>& row, int64_t begin, int64_t end, LossHalves* all) {
+SRP_INLINE void plain_tokens(const LossTokens<F>& row, int64_t begin, int64_t end, LossLanes* all) {
   if (row.all_figures)
     plain_row<true>(row, begin, end, all);
   else

@@ -61,8 +61,7 @@ static __attribute__((noinline)) bool plain_row_tile(const LossRow<F>& row, cons
                                                      int64_t count, RowLanes* lanes) {
   const LossTokens<F>& tokens = row.tokens;
   PlainTile tile;
-  FigureLanes* const figures = &lanes->figures;
-  if (tokens.all_figures && !plain_ratios<kMasked, true>(tokens, i, count, &tile, figures, figures)) return false;
+  if (tokens.all_figures && !plain_ratios<kMasked, true>(tokens, i, count, &tile, &lanes->figures)) return false;
   LossHalf kept_token = {};
   kept_token.loss = all.term.loss.x + F64{};
   kept_token.clipped = all.term.clipped;

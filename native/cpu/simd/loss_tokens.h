@@ -7,16 +7,9 @@ struct LossLanes {
   F64 largest;
 };
 
-// The first halves of the registers add up apart from the second ones.
-struct LossHalves {
-  LossLanes at[2];
-};
-
-SRP_INLINE void clear(LossHalves* sums, bool all_figures) {
-  for (LossLanes& half : sums->at) {
-    clear(&half.figures, all_figures);
-    half.largest = splat(-static_cast<double>(INFINITY));
-  }
+SRP_INLINE void clear(LossLanes* sums, bool all_figures) {
+  clear(&sums->figures, all_figures);
+  sums->largest = splat(-static_cast<double>(INFINITY));
 }
 
 // The clipped surrogate, from the exp that the figures need as well.
@@ -128,32 +121,36 @@ SRP_INLINE LossHalf loss_half(const LossTokens<F>& row, bool sums_up, int64_t i,
 // a token takes many times what memory needs for it, so its results go through the caches at every size.
 template <bool kBounds, class F>
 static __attribute__((noinline)) int64_t registers_of(const LossTokens<F>& given, int64_t i, int64_t end,
-                                                      LossHalves* all) {
+                                                      LossLanes* all) {
   const LossTokens<F> row = given;  // what no store can reach stays in registers
   const bool sums_up = row.figures != nullptr;
-  LossHalves sums = *all;
+  LossLanes sums[2];  // the first halves of the registers add up apart from the second ones
+  for (LossLanes& half : sums) clear(&half, row.all_figures);
   for (; i + kLanes <= end; i += kLanes) {
     if (none_kept(row, i)) {
       put_losses(row, i, LossHalf{}, LossHalf{});
       continue;
     }
     LossHalf halves[2];
-    each_half([&](int64_t k) { halves[k] = loss_half<kBounds>(row, sums_up, i + k * kHalf, &sums.at[k]); });
+    each_half([&](int64_t k) { halves[k] = loss_half<kBounds>(row, sums_up, i + k * kHalf, &sums[k]); });
     put_losses(row, i, halves[0], halves[1]);
   }
-  *all = sums;
+  for (const LossLanes& half : sums) {
+    add(half.figures, row.all_figures, &all->figures);
+    all->largest = larger(half.largest, all->largest);
+  }
   return i;
 }
 
 template <class F>
-SRP_INLINE int64_t loss_registers(const LossTokens<F>& row, int64_t i, int64_t end, LossHalves* all) {
+SRP_INLINE int64_t loss_registers(const LossTokens<F>& row, int64_t i, int64_t end, LossLanes* all) {
   return row.bounds ? registers_of<true>(row, i, end, all) : registers_of<false>(row, i, end, all);
 }
 
 // The last tokens of a row, fewer than a register.
 template <class F>
 static __attribute__((noinline)) void loss_cut(const LossTokens<F>& row, int64_t begin, int64_t count,
-                                               LossHalves* sums) {
+                                               LossLanes* sums) {
   CutLosses<F> cut;
   loss_registers(cut.tokens(row, begin, count), 0, kLanes, sums);
   cut.put(row);
@@ -177,7 +174,7 @@ SRP_INLINE double largest_of(F64 lanes) {
 // Figures come in as token_figures() has them.
 template <class F>
 static void loss_tokens(const LossTokens<F>& row, int64_t begin, int64_t end) {
-  LossHalves all;
+  LossLanes all;
   clear(&all, row.all_figures);
   if (is_plain(row)) {
     plain_tokens(row, begin, end, &all);
@@ -189,9 +186,8 @@ static void loss_tokens(const LossTokens<F>& row, int64_t begin, int64_t end) {
   }
   double* const figures = row.figures;
   if (!figures) return;
-  store_lanes(figures, joined(all.at[0].figures, all.at[1].figures, row.all_figures), row.all_figures,
-              row.parameters.log_clamp);
-  figures[SRP_FIGURE_ROW_RATIO] = largest_of(larger(all.at[0].largest, all.at[1].largest));
+  store_lanes(figures, all.figures, row.all_figures, row.parameters.log_clamp);
+  figures[SRP_FIGURE_ROW_RATIO] = largest_of(all.largest);
   // Ratios are never negative, so a NaN sum means that one of them was NaN. The largest of no ratios is not 0.
   const double ratios = figures[SRP_FIGURE_RATIO], infinity = INFINITY;
   if (ratios != ratios) figures[SRP_FIGURE_ROW_RATIO] = ratios;
