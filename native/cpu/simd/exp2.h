@@ -9,11 +9,21 @@ namespace srp::cpu::SRP_LEVEL {
 constexpr float kExp2Low = -127 - kExp2Offset;
 constexpr float kExp2Magic = 12582912.0f / kExp2Steps;  // 1.5 * 2^23 / steps
 
-SRP_INLINE F32 exp2_product(const Exp2Table& table, F32 t, F32 rate) {
+// The steps up to f, which those after them wait for.
+struct BegunExp2 {
+  F32 z, f;
+};
+
+SRP_INLINE BegunExp2 begin_exp2(F32 t, F32 rate) {
   const F32 z = fma(t, rate, splat(kExp2Magic));
-  const F32 f = fma(t, rate, splat(kExp2Magic) - z);
-  const F32 power = exp2_step(table, (I32)z);
-  return fma(power * f, exp2_rise(f), power);
+  return {z, fma(t, rate, splat(kExp2Magic) - z)};
 }
+
+SRP_INLINE F32 end_exp2(const Exp2Table& table, const BegunExp2& begun) {
+  const F32 power = exp2_step(table, (I32)begun.z);
+  return fma(power * begun.f, exp2_rise(begun.f), power);
+}
+
+SRP_INLINE F32 exp2_product(const Exp2Table& table, F32 t, F32 rate) { return end_exp2(table, begin_exp2(t, rate)); }
 
 }  // namespace srp::cpu::SRP_LEVEL

@@ -20,10 +20,15 @@ struct Term {
   F32 t, e;
 };
 
+struct BegunTerm {
+  F32 t;
+};
+
+SRP_INLINE BegunTerm begin_term(const TermMap& map, F32 x) { return {max(splat(map.low), x * splat(map.rate))}; }
+
 // Where t is NaN, e is some finite number.
-SRP_INLINE Term term_of(const TermMap& map, F32 x) {
-  const F32 t = max(splat(map.low), x * splat(map.rate));
-  const I32 fixed = rounded(t);
+SRP_INLINE Term end_term(const TermMap&, const BegunTerm& begun) {
+  const I32 fixed = rounded(begun.t);
   const F32 m = (F32)((fixed & 0x7fffff) | 0x3f800000);
   F32 p = fma(splat(1957.5291748046875f), m, splat(-332.5673828125f));
   p = fma(p, m, splat(40266.140625f));
@@ -32,7 +37,7 @@ SRP_INLINE Term term_of(const TermMap& map, F32 x) {
   p = fma(p, m, splat(522570.625f));
   static_assert(kExp2Offset == 20, "the coefficients hold it");
   // Unsigned, since a NaN t gives arbitrary bits.
-  return {t, (F32)((U32)p + ((U32)fixed & 0xff800000u))};
+  return {begun.t, (F32)((U32)p + ((U32)fixed & 0xff800000u))};
 }
 
 }  // namespace srp::cpu::SRP_LEVEL

@@ -13,9 +13,18 @@ struct Term {
   F32 t, e;
 };
 
-SRP_INLINE Term term_of(const TermMap& map, F32 x) {
+struct BegunTerm {
+  F32 t;
+  BegunExp2 power;
+};
+
+SRP_INLINE BegunTerm begin_term(const TermMap& map, F32 x) {
   const F32 t = max(splat(map.low), x);  // NaN stays
-  return {t, exp2_product(map.table, t, splat(map.rate))};
+  return {t, begin_exp2(t, splat(map.rate))};
+}
+
+SRP_INLINE Term end_term(const TermMap& map, const BegunTerm& begun) {
+  return {begun.t, end_exp2(map.table, begun.power)};
 }
 
 }  // namespace srp::cpu::SRP_LEVEL

@@ -6,16 +6,29 @@
 // cancel in a flat row. With a softcap by the formula, in float64.
 namespace srp::cpu::SRP_LEVEL {
 
+// Without an entropy's gradient b is 0.
+template <bool kEntropy>
 struct GradientMap {
   F32 max, low, rate;
   F32 a, b;
   Exp2Table table;
 };
 
-SRP_INLINE F32 gradient(const GradientMap& map, F32 x) {
+struct BegunGradient {
+  F32 t;
+  BegunExp2 power;
+};
+
+template <bool kEntropy>
+SRP_INLINE BegunGradient begin_gradient(const GradientMap<kEntropy>& map, F32 x) {
   const F32 t = max(map.low, x - map.max);
-  const F32 e = exp2_product(map.table, t, map.rate);
-  return fma(e, fma(map.b, t, map.a), F32{});  // + 0: a masked logit's gradient is 0, never -0
+  return {t, begin_exp2(t, map.rate)};
+}
+
+template <bool kEntropy>
+SRP_INLINE F32 end_gradient(const GradientMap<kEntropy>& map, const BegunGradient& begun) {
+  const F32 e = end_exp2(map.table, begun.power), slope = kEntropy ? fma(map.b, begun.t, map.a) : map.a;
+  return fma(e, slope, F32{});  // + 0: a masked logit's gradient is 0, never -0
 }
 
 struct CappedGradientMap {
@@ -28,15 +41,27 @@ SRP_INLINE F64 gradient(const CappedGradientMap& map, F64 x) {
   const F64 dz = p * (F64{} - map.sum - map.of_entropy * (gap + map.mean_gap));
   return p == F64{} ? F64{} : dz * derivative_of<true>(map.wide, x);
 }
+SRP_INLINE F32 begin_gradient(const CappedGradientMap&, F32 x) { return x; }
 // By a call: with four of them in every loop it would be long.
-static __attribute__((noinline)) F32 gradient(const CappedGradientMap& map, F32 x) {
+static __attribute__((noinline)) F32 end_gradient(const CappedGradientMap& map, F32 x) {
   return narrow(gradient(map, widen_low(x)), gradient(map, widen_high(x)));
 }
 
 template <class Map, class T>
 SRP_INLINE Pair gradient_pair(const Map& map, const T* x) {
   const Pair pair = load_pair(x);
-  return {gradient(map, pair.a), gradient(map, pair.b)};
+  return {end_gradient(map, begin_gradient(map, pair.a)), end_gradient(map, begin_gradient(map, pair.b))};
+}
+
+template <class Map>
+struct BegunPair {
+  decltype(begin_gradient(std::declval<const Map&>(), F32{})) a, b;
+};
+
+template <class Map, class T>
+SRP_INLINE BegunPair<Map> begin_pair(const Map& map, const T* x) {
+  const Pair pair = load_pair(x);
+  return {begin_gradient(map, pair.a), begin_gradient(map, pair.b)};
 }
 
 // Fewer elements than a pair, through memory of a pair's size.
@@ -48,20 +73,45 @@ SRP_INLINE void gradient_some(const Map& map, const T* x, T* grad, int64_t count
   memcpy(grad, buffer, sizeof(T) * static_cast<size_t>(count));
 }
 
+template <bool kPastCache, class Rounding, class T>
+SRP_INLINE void put_pair(T* grad, Pair values) {
+  if (kPastCache)
+    stream_pair<Rounding>(grad, values);
+  else
+    store_pair<Rounding>(grad, values);
+}
+
+constexpr int64_t kRound = 2 * kPair;
+
+template <class T>
+SRP_INLINE void prefetch_round(const T* x) {
+  for (int64_t byte = 0; byte < kRound * int64_t{sizeof(T)}; byte += 64)
+    prefetch_further(reinterpret_cast<const char*>(x) + kPrefetchBytes + byte);
+}
+
 // From column i on, as far as whole rounds go: the first column that is left.
 template <bool kPastCache, class Rounding, class Map, class T>
 SRP_INLINE int64_t gradient_stream(const Map& map, const T* x, T* grad, int64_t i, int64_t V) {
-  for (; i + 2 * kPair <= V; i += 2 * kPair) {
-    for (int64_t byte = 0; byte < 2 * kPair * int64_t{sizeof(T)}; byte += 64)
-      prefetch_further(reinterpret_cast<const char*>(x + i) + kPrefetchBytes + byte);
-    const Pair first = gradient_pair(map, x + i), second = gradient_pair(map, x + i + kPair);
-    if (kPastCache) {
-      stream_pair<Rounding>(grad + i, first);
-      stream_pair<Rounding>(grad + i + kPair, second);
-    } else {
-      store_pair<Rounding>(grad + i, first);
-      store_pair<Rounding>(grad + i + kPair, second);
+  if constexpr (kBeginsAhead) {
+    if (i + kRound > V) return i;
+    BegunPair<Map> ahead = begin_pair(map, x + i);
+    const auto put = [&](int64_t at, bool last) {
+      const BegunPair<Map> begun = ahead;
+      if (!last) ahead = begin_pair(map, x + at + kPair);
+      put_pair<kPastCache, Rounding>(grad + at, {end_gradient(map, begun.a), end_gradient(map, begun.b)});
+    };
+    for (; i + kRound <= V; i += kRound) {
+      prefetch_round(x + i);
+      put(i, false);
+      put(i + kPair, i + 2 * kRound > V);
     }
+    return i;
+  }
+  for (; i + kRound <= V; i += kRound) {
+    prefetch_round(x + i);
+    const Pair first = gradient_pair(map, x + i), second = gradient_pair(map, x + i + kPair);
+    put_pair<kPastCache, Rounding>(grad + i, first);
+    put_pair<kPastCache, Rounding>(grad + i + kPair, second);
   }
   return i;
 }
@@ -98,13 +148,12 @@ static void gradient_row(const T* x, T* grad, int64_t V, const LogprobGradient& 
   const double slope = g.map.slope;
   const float rate = static_cast<float>(slope * kLog2E);
   const double scale = slope * ::exp(-g.log1p_sum) / (int64_t{1} << kExp2Offset);
-  const GradientMap map = {splat(g.max_logit),
-                           splat(kExp2Low / rate),
-                           splat(rate),
-                           splat(static_cast<float>((0 - g.sum - g.entropy_grad * g.mean_gap) * scale)),
-                           splat(static_cast<float>((0 - g.entropy_grad * slope) * scale)),
-                           {}};
-  gradient_columns_of<Rounding>(map, x, grad, V, past_cache);
+  const F32 top = splat(g.max_logit), low = splat(kExp2Low / rate),
+            a = splat(static_cast<float>((0 - g.sum - g.entropy_grad * g.mean_gap) * scale)),
+            b = splat(static_cast<float>((0 - g.entropy_grad * slope) * scale));
+  if (kBeginsAhead && g.entropy_grad == 0)
+    return gradient_columns_of<Rounding>(GradientMap<false>{top, low, splat(rate), a, b, {}}, x, grad, V, past_cache);
+  gradient_columns_of<Rounding>(GradientMap<true>{top, low, splat(rate), a, b, {}}, x, grad, V, past_cache);
 }
 
 }  // namespace srp::cpu::SRP_LEVEL

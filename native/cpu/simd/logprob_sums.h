@@ -22,6 +22,12 @@ constexpr int64_t kTerms = 32;
 constexpr int64_t kAccumulators = 4;
 constexpr int64_t kTerms = 16;
 #endif
+#if defined(SRP_LEVEL_AVX512)
+constexpr bool kBeginsAhead =
+    true;  // the next terms, before those at hand end: a core looks ahead no further than four of them
+#else
+constexpr bool kBeginsAhead = false;
+#endif
 constexpr int64_t kStep = kAccumulators * kLanes;  // elements of one round of the loop
 constexpr int64_t kBlock = kTerms * kStep;  // a lane adds so many terms at most before float64 takes over
 constexpr float kTolerance = 2;  // bits that a block may rise above the reference
@@ -64,12 +70,30 @@ struct LogprobMap {
   }
 };
 
+SRP_INLINE BegunTerm begin_term(const LogprobMap& map, F32 x) {
+  return begin_term(map.terms, x - splat(map.reference));
+}
+
 template <bool kSquares>
-SRP_INLINE void add_term(const LogprobMap& map, F32 x, F32* s, F32* w, F32* q) {
-  const auto [t, e] = term_of(map.terms, x - splat(map.reference));
+SRP_INLINE void add_term(const LogprobMap& map, const BegunTerm& begun, F32* s, F32* w, F32* q) {
+  const auto [t, e] = end_term(map.terms, begun);
   *s += e;
   *w = fma(e, t, *w);
   if (kSquares) *q = fma(e, e, *q);
+}
+
+template <class T>
+SRP_INLINE Pair load_pair(const T* x, F32* high) {
+  const Pair pair = load_pair(x);
+  high[0] = max(pair.a, high[0]);
+  high[1] = max(pair.b, high[1]);
+  return pair;
+}
+
+template <class T>
+SRP_INLINE void prefetch_step(const T* x) {
+  for (int64_t byte = 0; byte < kStep * int64_t{sizeof(T)}; byte += 64)
+    prefetch(reinterpret_cast<const char*>(x) + kPrefetchBytes + byte);
 }
 
 // n is a multiple of kStep. Where a logit is NaN or infinite, so are the sums.
@@ -78,15 +102,37 @@ SRP_INLINE LogprobBlock sum_block(const LogprobMap& map, const T* x, int64_t n) 
   LogprobBlock block;
   clear(&block);
   F32 high[2] = {splat(-INFINITY), splat(-INFINITY)};
-  for (int64_t i = 0; i < n; i += kStep) {
-    for (int64_t byte = 0; byte < kStep * int64_t{sizeof(T)}; byte += 64)
-      prefetch(reinterpret_cast<const char*>(x + i) + kPrefetchBytes + byte);
+  int64_t i = 0;
+  const auto add = [&](const BegunTerm& begun, int64_t k) {
+    add_term<kSquares>(map, begun, &block.s[k], &block.w[k], &block.q[k]);
+  };
+  if (kBeginsAhead) {
+    BegunTerm first, second;
+    const auto begin = [&](const T* at) {
+      const Pair pair = load_pair(at, high);
+      first = begin_term(map, pair.a);
+      second = begin_term(map, pair.b);
+    };
+    const auto step = [&](bool last) {
+      for (int64_t k = 0; k < kAccumulators; k += 2) {
+        const BegunTerm a = first, b = second;
+        if (!last || k + 2 < kAccumulators) begin(x + i + (k + 2) * kLanes);
+        add(a, k);
+        add(b, k + 1);
+      }
+    };
+    for (begin(x); i < n - kStep; i += kStep) {
+      prefetch_step(x + i);
+      step(false);
+    }
+    step(true);
+  }
+  for (; !kBeginsAhead && i < n; i += kStep) {
+    prefetch_step(x + i);
     for (int64_t k = 0; k < kAccumulators; k += 2) {
-      const Pair pair = load_pair(x + i + k * kLanes);
-      high[0] = max(pair.a, high[0]);
-      high[1] = max(pair.b, high[1]);
-      add_term<kSquares>(map, pair.a, &block.s[k], &block.w[k], &block.q[k]);
-      add_term<kSquares>(map, pair.b, &block.s[k + 1], &block.w[k + 1], &block.q[k + 1]);
+      const Pair pair = load_pair(x + i + k * kLanes, high);
+      add(begin_term(map, pair.a), k);
+      add(begin_term(map, pair.b), k + 1);
     }
   }
   block.high = max(high[0], high[1]);
@@ -117,17 +163,16 @@ SRP_INLINE void raise(LogprobTotals* totals, double rise, double rate) {
   totals->q *= splat(factor * factor);
 }
 
-// The largest logit of a block; NaN where one is NaN.
+// The largest logit of a block that is not NaN; NaN where all are, or where the others are -infinity.
 template <class T>
 SRP_INLINE float block_max(const T* x, int64_t n) {
-  F32 high = splat(-INFINITY), odd = {};
-  for (int64_t i = 0; i < n; i += kPair) {
-    const Pair pair = load_pair(x + i);
-    high = max(pair.a, max(pair.b, high));
-    odd = pair.a == pair.a ? odd : pair.a;
-    odd = pair.b == pair.b ? odd : pair.b;
-  }
-  return any(odd != odd) ? NAN : largest(high);
+  F32 high[2] = {splat(-INFINITY), splat(-INFINITY)};
+  for (int64_t i = 0; i < n; i += kPair) load_pair(x + i, high);
+  const float most = largest(max(high[0], high[1]));
+  if (most > -INFINITY) return most;
+  for (int64_t i = 0; i < n; ++i)
+    if (to_float(x[i]) != to_float(x[i])) return NAN;
+  return most;
 }
 
 // Index of the first element equal to `value`, which is there.
@@ -142,6 +187,16 @@ SRP_INLINE int64_t find(const T* x, float value) {
   return i;
 }
 
+// The same of `value`, the largest of a block.
+template <class T>
+SRP_INLINE int64_t find_largest(const T* x, float value) {
+  for (int64_t i = 0;; i += kStep) {
+    F32 high[2] = {splat(-INFINITY), splat(-INFINITY)};
+    for (int64_t k = 0; k < kStep; k += kPair) load_pair(x + i + k, high);
+    if (any(max(high[0], high[1]) == splat(value))) return i + find(x + i, value);
+  }
+}
+
 // Takes element `at` out of a block's sums: its lane is summed again without it, in float64 at the end.
 template <bool kSquares, class T>
 SRP_INLINE void leave_out(const LogprobMap& map, const T* x, int64_t n, int64_t at, LogprobBlock* block,
@@ -152,7 +207,7 @@ SRP_INLINE void leave_out(const LogprobMap& map, const T* x, int64_t n, int64_t 
     if (i != at) column[count++] = to_float(x[i]);
   for (; count % kLanes != 0; ++count) column[count] = -INFINITY;
   F32 s = {}, w = {}, q = {};
-  for (int64_t i = 0; i < count; i += kLanes) add_term<kSquares>(map, load(column + i), &s, &w, &q);
+  for (int64_t i = 0; i < count; i += kLanes) add_term<kSquares>(map, begin_term(map, load(column + i)), &s, &w, &q);
   totals->s += widen_low(s) + widen_high(s);
   totals->w += (widen_low(w) + widen_high(w)) / splat(map.terms.unit);
   totals->q += widen_low(q) + widen_high(q);
@@ -220,7 +275,7 @@ static bool sum_row(const T* x, int64_t V, double slope, RowSums* out) {
     return true;
   }
   if (!(max_logit > -INFINITY && max_logit < INFINITY)) return false;
-  leave_out<kSquares>(map, best_at, best_count, find(best_at, max_logit), &best, &totals);
+  leave_out<kSquares>(map, best_at, best_count, find_largest(best_at, max_logit), &best, &totals);
   fold(map, best, &totals);
   raise(&totals, static_cast<double>(max_logit) - map.reference, rate);
   const double unit = 1.0 / (int64_t{1} << kExp2Offset);
