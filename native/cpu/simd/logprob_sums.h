@@ -163,16 +163,28 @@ SRP_INLINE void raise(LogprobTotals* totals, double rise, double rate) {
   totals->q *= splat(factor * factor);
 }
 
-// The largest logit of a block that is not NaN; NaN where all are, or where the others are -infinity.
+// The largest logit of a block; -infinity where all others are NaN.
 template <class T>
-SRP_INLINE float block_max(const T* x, int64_t n) {
+SRP_INLINE float block_largest(const T* x, int64_t n) {
   F32 high[2] = {splat(-INFINITY), splat(-INFINITY)};
   for (int64_t i = 0; i < n; i += kPair) load_pair(x + i, high);
-  const float most = largest(max(high[0], high[1]));
-  if (most > -INFINITY) return most;
-  for (int64_t i = 0; i < n; ++i)
+  return largest(max(high[0], high[1]));
+}
+
+// The same, NaN where one is NaN.
+template <class T>
+SRP_INLINE float block_max(const T* x, int64_t n) {
+  F32 high[2] = {splat(-INFINITY), splat(-INFINITY)}, total[2] = {};
+  for (int64_t i = 0; i < n; i += kPair) {
+    const Pair pair = load_pair(x + i, high);
+    total[0] += pair.a;
+    total[1] += pair.b;
+  }
+  const F32 all = total[0] + total[1];
+  // Infinities of both signs have a total of NaN as well.
+  for (int64_t i = any(all != all) ? 0 : n; i < n; ++i)
     if (to_float(x[i]) != to_float(x[i])) return NAN;
-  return most;
+  return largest(max(high[0], high[1]));
 }
 
 // Index of the first element equal to `value`, which is there.
@@ -247,7 +259,8 @@ static bool sum_row(const T* x, int64_t V, double slope, RowSums* out) {
       at = rest;
     }
     if (!best_at) {
-      map.refer_to(block_max(at, n), rate);
+      const float most = block_largest(at, n);
+      map.refer_to(most > -INFINITY ? most : block_max(at, n), rate);
       if (map.reference == -INFINITY) continue;
     }
     LogprobBlock block = sum_block<kSquares>(map, at, n);
