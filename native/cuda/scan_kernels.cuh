@@ -1,12 +1,13 @@
 // The kernels of all scans (contract: surprisal/scan.h), each row cut into tiles and strips (scan_tiles.cuh).
 //
-//   many rows     one launch. Rows of 960 tokens or less on average: as many warps as the device holds go over all rows, two at a time,
-//                 half a warp each where they are short; longer rows: a block a row
+//   many rows     one launch. Rows of 960 tokens or less on average: as many warps as the device holds go over all rows, three at a time,
+//                 a third of a warp each where they are short; longer rows: a block a row
 //   few long rows fewer than two for each multiprocessor, that may be longer than a strip: one launch, a block a strip, whose carry comes
 //                 from the strips ahead of it (scan_strips.cuh)
 //
 // Either way the same bits. Minimum bytes: of each token every input and output once, and 1 for the mask (gae: 17 in float32). Scans that
-// need the total of a row (shares; tails over a mask) read rows that are not short twice, the second time from L2 as far as it reaches.
+// need the total of a row (shares; tails over a mask) read it twice where it is more than a third of a warp's, the second time from L2 as
+// far as it reaches.
 #pragma once
 #include "backend.cuh"
 #include "launch.cuh"
@@ -15,7 +16,7 @@
 namespace srp::cuda {
 namespace {
 
-constexpr int64_t kPairRow = 2 * kTileTokens;
+constexpr int64_t kWarpRow = 2 * kTileTokens;
 constexpr int64_t kManyRows = 2;  // for each multiprocessor
 constexpr int kSharedBytes = 44 * 1024;  // of a block
 constexpr int kStaticBytes = 2048;  // of a block that holds a strip, beside its tiles: at most
@@ -34,95 +35,71 @@ __device__ __forceinline__ Range checked_range(const Args& a, int64_t b, bool re
   return row;
 }
 
-// What half a warp has of a row: all its tokens, none of an empty one, and kLong of one that is not short.
-struct Half {
+// What a third of a warp has of a row: all its tokens, none of an empty one, and kLong of one that is not short.
+struct Third {
   int64_t begin;
   int tokens;
 };
 constexpr int kLong = -1;
 
-__device__ __forceinline__ Half half_of(const Range& row) {
-  return {row.begin, is_short(row) ? static_cast<int>(row.end - row.begin) : kLong};
-}
-template <class Scan>
-__device__ __forceinline__ void ask_half(ShortTiles<Scan>& tiles, const Half& half) {
-  tiles.ask(half.begin, half.tokens);
-}
-// `b`: a row that there is, also where the half has none.
-template <class Scan>
-__device__ __forceinline__ void scan_half(ShortTiles<Scan>& tiles, const typename Scan::Args& a, int64_t b,
-                                          const Half& half) {
-  const CarryOf<Scan> carry = carry_of(Scan(a, b));
-  MapOf<Scan> before;
-  const MapOf<Scan> whole = tiles.read(b, half.begin, half.tokens, before);
-  tiles.write(b, carry, before, apply(whole, carry));
-}
-
-// A warp scans rows b and b + 1, those b and b + 1 of the next 2 gridDim.x warps, and so on. The next two are on their way meanwhile,
-// and the offsets of those behind them.
+// A warp scans three rows, those that are as far behind them as the warps of the grid go at once, and so on. The next three are on their
+// way meanwhile, and the offsets of those behind them.
 //
 // ledger    scan_gae, scan_returns, scan_vtrace, scan_tail, scan_prefix, scan_shares
 // bytes     n (s (inputs + outputs) + mask)
 // limit     memory
-// notes     gae in float32 with a mask: 17 bytes a token; read once. Two rows of 128 tokens take about 700 instructions of a warp
+// notes     gae in float32 with a mask: 17 bytes a token; read once. Three rows of 128 tokens take about 1,120 instructions of a warp
 // variants  six scans by one walk
-// turn      GAE: 9 of scan_pairs_kernel<GaeScan<float>>: 1 votes, 45 shuffles, 3 copies, 32 stored, 40 float64 + 2 x 9 read, 9
-//           float64, no shuffles, no written + 2 x 9 read, 9 float64, 6 written, no shuffles + 2.5 x 1 copies, no float64 + 2.5 x 1
-//           read, 16 stored, no float64; 17 bytes; at most 115, 114 on sm_89; ahead 162; threads 128; shared 34944; must 0.65;
-//           before 166.7
+// turn      GAE: 12 of scan_thirds_kernel<GaeScan<float>>: 1 votes, 45 shuffles, 3 copies, 32 stored, 40 float64 + 2 x 10 read, 15
+//           float64, no shuffles, no written + 2 x 10 read, 15 float64, 10 written, no shuffles + 6 x 1 copies, no float64 + 6 x 1
+//           read, 16 stored, no float64; 17 bytes; at most 93.5, 92.5 on sm_89; ahead 216; threads 128; shared 34944; must 0.65; before 166.7
 // measured  0.54 of 4.3 TB/s for 65,536 rows of 128 tokens, 61 us, by the code before
 template <class Scan>
 __global__ void __launch_bounds__(kMostWarps* kWarp, kIsWide<Scan> || kCarriesMuch<Scan> ? 3 : 4)
-    scan_pairs_kernel(typename Scan::Args a, uint32_t* faults) {
+    scan_thirds_kernel(typename Scan::Args a, uint32_t* faults) {
   SRP_DYN_SHARED(unsigned char, memory);
   using F = typename NumberOf<Scan>::Type;
   const int warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
-  const int lane = threadIdx.x % kWarp, half = lane / kHalfWarp;
-  const bool reports = lane % kHalfWarp == 0;
-  const int64_t stride = int64_t{gridDim.x} * warps * 2;
+  const int lane = threadIdx.x % kWarp, third = lane / kThird;
+  const int stride = static_cast<int>(gridDim.x) * warps * kThirds;
   unsigned char* const own = memory + warp * warp_bytes<F>(a);
-  const auto half_at = [&](int64_t b) { return b < a.B ? half_of(checked_range(a, b, reports, faults)) : Half{0, 0}; };
+  const auto third_at = [&](int64_t b) -> Third {
+    if (third == kThirds || b >= a.B) return {0, 0};
+    const Range row = checked_range(a, b, lane % kThird == 0, faults);
+    return {row.begin, is_short(row) ? static_cast<int>(row.end - row.begin) : kLong};
+  };
   ShortTiles<Scan> tiles(a, own);
-  int64_t pair = (int64_t{blockIdx.x} * warps + warp) * 2;
-  Half row = half_at(pair + half), next = half_at(pair + half + stride);
-  ask_half(tiles, row);
+  int64_t first = (int64_t{blockIdx.x} * warps + warp) * kThirds;
+  Third row = third_at(first + third), next = third_at(first + third + stride);
+  tiles.ask(row.begin, row.tokens);
   SRP_KEEP_ROLLED
-  for (; pair < a.B; pair += stride) {
-    const int64_t b = pair + half < a.B ? pair + half : pair;
+  for (; first < a.B; first += stride) {
     const unsigned long_rows = __ballot_sync(kFullWarp, row.tokens == kLong);
-    Half later = {0, 0};
+    Third later = {0, 0};
     if (long_rows) {
       tiles.ask_nothing();
     } else {
-      ask_half(tiles, next);
-      later = half_at(pair + half + 2 * stride);
+      tiles.ask(next.begin, next.tokens);
+      later = third_at(first + third + 2 * stride);
     }
-    scan_half(tiles, a, b, row);
+    const int64_t there = row.tokens > 0 ? first + third : first;  // also where the third has none
+    const CarryOf<Scan> carry = carry_of(Scan(a, there));
+    MapOf<Scan> before;
+    const MapOf<Scan> whole = tiles.read(there, row.begin, row.tokens, before);
+    tiles.write(there, carry, before, apply(whole, carry));
     if (long_rows) {
-      // A long row takes the memory of both halves, and their registers.
+      // A long row takes the memory of all thirds, and their registers.
       SRP_KEEP_ROLLED
-      for (int h = 0; h < 2; ++h)
-        if (long_rows >> (h * kHalfWarp) & 1)
-          scan_row<false, Scan>(a, pair + h, row_range(a.offsets, a.T, a.n, pair + h), own);
-      next = half_at(pair + half + stride);
-      later = half_at(pair + half + 2 * stride);
-      ask_half(tiles, next);
+      for (int t = 0; t < kThirds; ++t)
+        if (long_rows >> (t * kThird) & 1)
+          scan_row<false, Scan>(a, first + t, row_range(a.offsets, a.T, a.n, first + t), own);
+      next = third_at(first + third + stride);
+      later = third_at(first + third + 2 * stride);
+      tiles.ask(next.begin, next.tokens);
     }
     row = next;
     next = later;
   }
-}
-
-// A short row that a block has for itself: the first half warp's.
-template <class Scan>
-__device__ __forceinline__ void scan_short_alone(const typename Scan::Args& a, int64_t b, const Range& row,
-                                                 unsigned char* memory) {
-  if (threadIdx.x >= kWarp) return;
-  ShortTiles<Scan> tiles(a, memory);
-  const Half mine = threadIdx.x < kHalfWarp ? half_of(row) : Half{0, 0};
-  ask_half(tiles, mine);
-  tiles.ask_nothing();
-  scan_half(tiles, a, b, mine);
 }
 
 // A block a row.
@@ -131,20 +108,20 @@ __device__ __forceinline__ void scan_short_alone(const typename Scan::Args& a, i
 // bytes     n (s (inputs + outputs) + mask)
 // limit     memory
 // notes     gae in float32 with a mask: 17 bytes a token; read once
-// variants  six scans by one walk. scan_pairs_kernel: rows of a warp; scan_strips_kernel: few long rows
+// variants  six scans by one walk. scan_thirds_kernel: rows of a third of a warp; scan_strips_kernel: few long rows
 // turn      GAE: 15 of scan_rows_tiled_kernel<GaeScan<float>>: 60 shuffles, 2 barriers, 3 copies, 32 stored, 59 float64 + 3 x 2
 //           float64, 9 read, no shuffles, no wide, no written + 2 x 10 read, 15 float64, no shuffles, no written + 2 x 10 read, 15
 //           float64, 5 written, no shuffles + 5.50 x 1 copies, no float64 + 5.50 x 1 read, 16 stored, no float64; 17 bytes; at most
-//           94.5, 89.5 on sm_89; ahead 272; threads 128; shared 34944; must 0.65; before 166.7
+//           88.5, 88 on sm_89; ahead 272; threads 128; shared 34944; must 0.65; before 166.7
 // measured  0.57 of 4.3 TB/s for 512 rows of 8,192 tokens, in 29 us, 14 of them instructions alone, by the code before
 // turn      returns: 15 of scan_rows_tiled_kernel<ReturnsScan<float>>: 60 shuffles, 2 barriers, 2 copies, 16 stored, 30 float64 + 3
 //           x 2 float64, 9 read, no shuffles, no wide, no written + 2 x 5 read, 8 float64, no shuffles, no written + 2 x 5 read, 5
 //           float64, 5 written, no shuffles + 2.75 x 1 copies, no float64 + 2.75 x 1 read, 16 stored, no float64; 9 bytes; at most
-//           63.5, 59.5 on sm_89; ahead 152; threads 128; shared 19456; before 66.1
+//           60, 58 on sm_89; ahead 152; threads 128; shared 19456; before 66.1
 // turn      V-trace: 15 of scan_rows_tiled_kernel<VtraceScan<float>>: 60 shuffles, 2 barriers, 4 copies, 32 stored, 59 float64 + 1
 //           x 2 float64, 9 read, no shuffles, no wide, no written + 2 x 15 read, 15 float64, no shuffles, no written + 2 x 15 read,
 //           15 float64, 5 written, no shuffles + 8.25 x 1 copies, no float64 + 5.50 x 1 read, 16 stored, no float64; 21 bytes; at
-//           most 96, 90.5 on sm_89; ahead 392; threads 64; shared 25216; before 99.8
+//           most 92.5, 89.5 on sm_89; ahead 392; threads 64; shared 25216; before 99.8
 template <class Scan>
 __global__ void __launch_bounds__(kMostWarps* kWarp, kCarriesMuch<Scan> ? 3 : 4)
     scan_rows_tiled_kernel(typename Scan::Args a, uint32_t* faults) {
@@ -152,10 +129,7 @@ __global__ void __launch_bounds__(kMostWarps* kWarp, kCarriesMuch<Scan> ? 3 : 4)
   using F = typename NumberOf<Scan>::Type;
   const int64_t b = blockIdx.x;
   const Range row = checked_range(a, b, threadIdx.x == 0, faults);
-  if (is_short(row))
-    scan_short_alone<Scan>(a, b, row, memory);
-  else
-    scan_row<true, Scan>(a, b, row, memory + threadIdx.x / kWarp * warp_bytes<F>(a));
+  scan_row<true, Scan>(a, b, row, memory + threadIdx.x / kWarp * warp_bytes<F>(a));
 }
 
 // A block a strip; rows that are shorter leave strips empty. Where shared memory does not hold a strip, it is read again when its carry is
@@ -187,10 +161,6 @@ __global__ void __launch_bounds__(kMostWarps* kWarp, kHeld || kCarriesMuch<Scan>
   const Strip strip = {b, row, static_cast<int>(s)};
   const int64_t used = strips_of(row);
   if (s >= used) return;
-  if (is_short(row)) {
-    if (writes) scan_short_alone<Scan>(a, b, row, memory);
-    return;
-  }
   const Carry first = carry_of(Scan(a, b));
   if constexpr (kHeld) {
     constexpr int kTilesOfWarp = kTilesOfStrip / kMostWarps;
@@ -231,14 +201,14 @@ Shape shape_of(const typename Scan::Args& a) {
 template <class Scan>
 srp_status launch_rows(srp_queue* queue, const typename Scan::Args& a, const char* op) {
   const Shape shape = shape_of<Scan>(a);
-  if (a.n / a.B > kPairRow) {
+  if (a.n / a.B > kWarpRow) {
     SRP_TRY(check_grid(op, a.B));
     SRP_LAUNCH((scan_rows_tiled_kernel<Scan>), dim3(static_cast<unsigned>(a.B)), shape.block(), shape.shared(),
                queue->stream, a, queue->faults);
   } else {
-    const int64_t blocks = (a.B + 2 * shape.warps - 1) / (2 * shape.warps);
+    const int64_t rows = kThirds * shape.warps, blocks = (a.B + rows - 1) / rows;
     const int64_t resident = int64_t{queue->multiprocessors} * kResidentWarps / shape.warps;
-    SRP_LAUNCH((scan_pairs_kernel<Scan>), dim3(static_cast<unsigned>(blocks < resident ? blocks : resident)),
+    SRP_LAUNCH((scan_thirds_kernel<Scan>), dim3(static_cast<unsigned>(blocks < resident ? blocks : resident)),
                shape.block(), shape.shared(), queue->stream, a, queue->faults);
   }
   return launched(op);

@@ -1,5 +1,5 @@
-// The strips of a row, one after the other, by a warp or by the warps of a block: a row that is not short (scan_tiles.cuh). Few long rows have
-// their strips scanned side by side instead (scan_strips.cuh).
+// The strips of a row (scan_tiles.cuh), one after the other, by a warp or by the warps of a block. Few long rows have their
+// strips scanned side by side instead (scan_strips.cuh).
 #pragma once
 #include "scan_tiles.cuh"
 
@@ -55,29 +55,33 @@ __device__ __forceinline__ MapOf<Scan> scan_strip(LongTiles<Scan>& tiles, const 
   SRP_SHARED(Map, maps, kMostWarps);
   const int worker = Workers<kTogether>::own(), workers = Workers<kTogether>::all();
   Map whole = Map::keeping();
+  Tile tile = tile_of<Scan>(strip, worker);
   SRP_KEEP_ROLLED
-  for (int turn = worker; turn - worker < tiles_of(strip); turn += workers) {
-    const bool goes_on = turn - worker + workers < tiles_of(strip);
-    const Tile tile = tile_of<Scan>(strip, turn);
+  for (int round = 0; round < tiles_of(strip); round += workers) {
+    const bool goes_on = round + workers < tiles_of(strip);
     const Tile later =
-        tile_of<Scan>({strip.b, strip.row, goes_on ? strip.number : next}, goes_on ? turn + workers : worker);
+        tile_of<Scan>({strip.b, strip.row, goes_on ? strip.number : next}, worker + (goes_on ? round + workers : 0));
     tiles.ask(later.begin, later.tokens);
     Map before = Map::keeping();
     const Map mine = tiles.read(strip.b, tile.begin, tile.tokens, before);
-    if (!kTogether) {
-      if (kWrite) tiles.write(strip.b, carry, before, total);
-      carry = apply(mine, carry);
-      if (needed) whole = then(whole, mine);
-      continue;
+    tile = later;
+    const auto pass = [&](const Map& map) {
+      carry = apply(map, carry);
+      if (needed) whole = then(whole, map);
+    };
+    if (kTogether) {
+      __syncthreads();  // all threads have read the maps of the previous round
+      if (threadIdx.x % kWarp == 0) maps[worker] = mine;
+      __syncthreads();
+      SRP_KEEP_ROLLED
+      for (int w = 0; w < worker; ++w) pass(maps[w]);
     }
-    __syncthreads();  // all threads have read the maps of the previous round
-    if (threadIdx.x % kWarp == 0) maps[worker] = mine;
-    __syncthreads();
-    CarryOf<Scan> into = carry;
-    for (int w = 0; w < workers; ++w) {
-      if (w == worker) into = carry;
-      carry = apply(maps[w], carry);
-      if (needed) whole = then(whole, maps[w]);
+    const CarryOf<Scan> into = carry;
+    if (kTogether) {
+      SRP_KEEP_ROLLED
+      for (int w = worker; w < workers; ++w) pass(maps[w]);
+    } else {
+      pass(mine);
     }
     if (kWrite) tiles.write(strip.b, into, before, total);
   }
@@ -106,7 +110,7 @@ __device__ __forceinline__ CarryOf<Scan> scan_strips(LongTiles<Scan>& tiles, int
   return apply(ahead, carry);
 }
 
-// A whole row that is not short.
+// A whole row.
 template <bool kTogether, class Scan>
 __device__ __forceinline__ void scan_row(const typename Scan::Args& a, int64_t b, const Range& row,
                                          unsigned char* memory) {

@@ -60,7 +60,7 @@ struct StripChain {
     __syncwarp();
     Map ahead = Map::keeping();
     SRP_KEEP_ROLLED
-    for (int k = 0; k < ahead_of_it; ++k) ahead = then(ahead, shuffled<kWarp>(mine, k));
+    for (int k = 0; k < ahead_of_it; ++k) ahead = then(ahead, shuffled(mine, k));
     if (lane != 0) return;
     const Carry carry = section > 0 ? carry_at(b, section) : first;
     if (ends && tells) {

@@ -1,6 +1,6 @@
 // A scan from right to left or from left to right, tile by tile. Where a row is cut is counted from its first token and the same for
-// every kernel, and so is the order in which maps are composed: no bit depends on which threads scan what, on the other rows, or on masked
-// tokens behind the row.
+// every kernel and every length, and so is the order in which maps are composed: no bit depends on which threads scan what, on the other
+// rows, or on masked tokens behind the row.
 //
 //   run      15 tokens: a lane, one after the other (odd, so that a warp's lanes meet 32 banks of shared memory)
 //   tile     32 runs, 480 tokens: a warp, by a fixed tree
@@ -8,7 +8,8 @@
 //   section  32 strips: the maps of the strips ahead of one compose, strip after strip, and take the carry into the section to it
 //   row      section after section
 //
-// A row of at most 144 tokens is one tile of 16 runs of 9: half a warp.
+// The maps of a tile are composed so that runs without tokens drop out. So a row of at most 150 tokens takes no more than its 10 runs: a
+// third of a warp, of which two lanes are left over.
 //
 // A tile is read into shared memory, 16 bytes at a time from the last boundary of 16 bytes before it, so that where its tokens lie
 // there follows their address; what lies beside it in these pieces is of other rows and is not looked at. Outputs replace inputs and
@@ -24,10 +25,10 @@
 
 namespace srp::cuda {
 
-constexpr int kRun = 15, kShortRun = 9;
+constexpr int kRun = 15;
 static_assert(kRun <= kPowers);
-constexpr int kHalfWarp = kWarp / 2;
-constexpr int kTileTokens = kWarp * kRun, kShortTokens = kHalfWarp * kShortRun;
+constexpr int kThirds = 3, kThird = kWarp / kThirds;  // of a warp, and the lanes of one
+constexpr int kTileTokens = kWarp * kRun, kShortTokens = kThird * kRun;
 constexpr int kTilesOfStrip = 16, kStripsOfSection = kWarp;
 constexpr int64_t kStripTokens = int64_t{kTileTokens} * kTilesOfStrip;
 
@@ -54,38 +55,47 @@ using MapOf = decltype(token_map<typename NumberOf<Scan>::Type>(std::declval<con
 template <class Scan>
 using CarryOf = decltype(carry_of(std::declval<const Scan&>()));
 
-// From the lane that is `distance` earlier in the order of the scan, and from lane `from`, of each `kLanes` lanes of a warp.
-template <bool kForward, int kLanes, class Map>
-__device__ __forceinline__ Map shuffled_on(const Map& map, int distance) {
-  return moved(map, [&](auto x) {
-    return kForward ? __shfl_up_sync(kFullWarp, x, distance, kLanes) : __shfl_down_sync(kFullWarp, x, distance, kLanes);
-  });
-}
-template <int kLanes, class Map>
+// From lane `from` of the warp.
+template <class Map>
 __device__ __forceinline__ Map shuffled(const Map& map, int from) {
-  return moved(map, [&](auto x) { return __shfl_sync(kFullWarp, x, from, kLanes); });
+  return moved(map, [&](auto x) { return __shfl_sync(kFullWarp, x, from); });
 }
+// From the lane `distance` to the left, or to the right.
+template <class Map>
+__device__ __forceinline__ Map shuffled_up(const Map& map, int distance) {
+  return moved(map, [&](auto x) { return __shfl_up_sync(kFullWarp, x, distance); });
+}
+template <class Map>
+__device__ __forceinline__ Map shuffled_down(const Map& map, int distance) {
+  return moved(map, [&](auto x) { return __shfl_down_sync(kFullWarp, x, distance); });
+}
+
+// Bytes of an array of a tile, wherever its tokens begin among 16 bytes.
+SRP_HD constexpr int array_bytes(int tokens, int size) { return (tokens * size + 31) / 16 * 16; }
 
 // Bytes of a tile's place in shared memory: its numbers, those of `a` that are there, and the mask behind them.
 template <class F, class Args>
 SRP_HD int place_bytes(const Args& a, int tokens) {
-  return arrays_of(a) * (tokens * static_cast<int>(sizeof(F)) + 16) + (a.mask ? tokens + 16 : 0);
+  return arrays_of(a) * array_bytes(tokens, sizeof(F)) + (a.mask ? array_bytes(tokens, 1) : 0);
 }
 
-// Bytes of a warp: two places for its tiles. Two half warps' short tiles take no more.
+// Bytes of a warp: two places for its tiles. Three short tiles take no more than a long one.
 template <class F, class Args>
 SRP_HD int warp_bytes(const Args& a) {
   return 2 * place_bytes<F>(a, kTileTokens);
 }
-static_assert(2 * (kShortTokens + 16) <= kTileTokens);
+static_assert(kThirds * array_bytes(kShortTokens, 4) <= array_bytes(kTileTokens, 4));
+static_assert(kThirds * array_bytes(kShortTokens, 8) <= array_bytes(kTileTokens, 8));
+static_assert(kThirds * (array_bytes(kShortTokens, 4) + array_bytes(kShortTokens, 1)) <=
+              array_bytes(kTileTokens, 4) + array_bytes(kTileTokens, 1));
 
 __device__ __forceinline__ int bytes_past_16(const void* p) {
   return static_cast<int>(reinterpret_cast<uintptr_t>(p) % 16);
 }
 
 // The tiles of `kLanes` lanes, one after the other. They are read in the order in which they were asked for. All lanes of the warp
-// call each function.
-template <class Scan, int kLanes, int kOwnRun, int kGroup, int kPlaces = 2>
+// call each function; those that are left over, with a tile without tokens.
+template <class Scan, int kLanes, int kGroup, int kPlaces = 2>
 class Tiles {
  public:
   using F = typename NumberOf<Scan>::Type;
@@ -93,8 +103,8 @@ class Tiles {
   using Map = MapOf<Scan>;
   using Carry = CarryOf<Scan>;
   static constexpr bool kForward = Scan::kForward;
-  static constexpr int kTokens = kLanes * kOwnRun;
-  static_assert(kOwnRun % kGroup == 0);
+  static constexpr int kTokens = kLanes * kRun, kParts = kWarp / kLanes, kLast = kLanes - 1;
+  static_assert(kRun % kGroup == 0);
 
   // `memory`: of the warp.
   __device__ Tiles(const Args& whole, unsigned char* memory)
@@ -131,14 +141,19 @@ class Tiles {
     __pipeline_wait_prior(kPlaces - 1);
     __syncwarp();
     Map mine = is_plain(whole_) ? map_of_run() : map_of_any_run();
+    // Each lane with as many runs as it has composed already. Those of the last lane from left to right begin at a multiple of their
+    // number: so it composes its tile alike, of however many lanes it is the last.
     SRP_UNROLL
     for (int distance = 1; distance < kLanes; distance *= 2) {
-      const Map earlier = shuffled_on<kForward, kLanes>(mine, distance);
-      if (kForward ? lane() >= distance : lane() + distance < kLanes) mine = then(earlier, mine);
+      const bool last = kForward && lane() == kLast;
+      const Map earlier =
+          kForward ? shuffled_up(mine, last ? kLast % distance + 1 : distance) : shuffled_down(mine, distance);
+      if (last ? kLast & distance : kForward ? lane() >= distance : lane() + distance < kLanes)
+        mine = then(earlier, mine);
     }
-    before = shuffled_on<kForward, kLanes>(mine, 1);
-    if (lane() == (kForward ? 0 : kLanes - 1)) before = Map::keeping();
-    return shuffled<kLanes>(mine, kForward ? kLanes - 1 : 0);
+    before = kForward ? shuffled_up(mine, 1) : shuffled_down(mine, 1);
+    if (lane() == (kForward ? 0 : kLast)) before = Map::keeping();
+    return shuffled(mine, part() * kLanes + (kForward ? kLast : 0));
   }
 
   // The tile in that place is the one that write() writes: one that was read, if not the last.
@@ -179,8 +194,8 @@ class Tiles {
   }
 
  private:
-  static constexpr int kArrayBytes = kTokens * static_cast<int>(sizeof(F)) + 16;
-  static constexpr int kGroups = kOwnRun / kGroup;
+  static constexpr int kArrayBytes = array_bytes(kTokens, sizeof(F));
+  static constexpr int kGroups = kRun / kGroup;
   static constexpr ArrayCounts kCounts = counts_of(static_cast<const Args*>(nullptr));
 
   // The pairs of which an array is there, by number; and what of it tells its place among 16 bytes.
@@ -200,11 +215,13 @@ class Tiles {
   }
 
   __device__ __forceinline__ unsigned char* place_at(int place) const {
-    return memory_ + place * kWarp / kLanes * place_bytes<F>(whole_, kTokens);
+    return memory_ + place * kParts * place_bytes<F>(whole_, kTokens);
   }
-  static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % kLanes; }
-  static __device__ __forceinline__ int part() { return static_cast<int>(threadIdx.x) % kWarp / kLanes; }
-  __device__ __forceinline__ int first() const { return lane() * kOwnRun; }
+  static __device__ __forceinline__ int lane_of_warp() { return static_cast<int>(threadIdx.x) % kWarp; }
+  static __device__ __forceinline__ int lane() { return lane_of_warp() % kLanes; }
+  static __device__ __forceinline__ int part() { return lane_of_warp() / kLanes; }
+  static __device__ __forceinline__ bool is_left_over() { return kWarp % kLanes != 0 && part() == kParts; }
+  __device__ __forceinline__ int first() const { return lane() * kRun; }
 
   // Plain arguments: a group of tokens at a time is in registers, those behind the tile as if masked. Of arguments that are given by
   // value the compiler knows what is constant.
@@ -224,18 +241,18 @@ class Tiles {
   }
   __device__ __forceinline__ void find_kept() {
     const int left = count_ - first();
-    kept_ = left <= 0 ? 0 : left < kOwnRun ? (1u << left) - 1 : (1u << kOwnRun) - 1;
+    kept_ = left <= 0 ? 0 : left < kRun ? (1u << left) - 1 : (1u << kRun) - 1;
     if (!whole_.mask) return;
     uint32_t unmasked = 0;
     SRP_UNROLL
-    for (int i = 0; i < kOwnRun; ++i) unmasked |= static_cast<uint32_t>(mask_[first() + i] != 0) << i;
+    for (int i = 0; i < kRun; ++i) unmasked |= static_cast<uint32_t>(mask_[first() + i] != 0) << i;
     kept_ &= unmasked;
   }
   // Tokens of the lane's run, without masked ones where arguments are plain.
   __device__ __forceinline__ int steps_of_run() const {
     if (is_plain(whole_)) return __popc(kept_);
     const int left = count_ - first();
-    return left < 0 ? 0 : left < kOwnRun ? left : kOwnRun;
+    return left < 0 ? 0 : left < kRun ? left : kRun;
   }
   __device__ __forceinline__ void hold(int group) {
     const int from = first() + group * kGroup;
@@ -256,8 +273,9 @@ class Tiles {
     });
   }
   __device__ __forceinline__ Map map_of_run() {
-    find_kept();
     Map mine = Map::keeping();
+    if (is_left_over()) return mine;  // and has no place in shared memory
+    find_kept();
     SRP_KEEP_ROLLED
     for (int g = 0; g < kGroups; ++g) {
       hold(ordered<Scan>(g, kGroups));
@@ -270,6 +288,7 @@ class Tiles {
     return mine;
   }
   __device__ __forceinline__ void step_run(Scan& scan) {
+    if (is_left_over()) return;
     SRP_KEEP_ROLLED
     for (int g = 0; g < kGroups; ++g) {
       if (kGroups > 1) hold(ordered<Scan>(g, kGroups));  // a single one is held since its map was made
@@ -282,7 +301,7 @@ class Tiles {
   // All others: short code.
   template <class Visit>
   __device__ __forceinline__ void each_of_run(const Visit& visit) const {
-    const int end = first() + kOwnRun < count_ ? first() + kOwnRun : count_;
+    const int end = first() + kRun < count_ ? first() + kRun : count_;
     SRP_KEEP_ROLLED
     for (int k = first(); k < end; ++k) visit(kForward ? k : first() + end - 1 - k);
   }
@@ -344,10 +363,10 @@ class Tiles {
 };
 
 template <class Scan>
-using LongTiles = Tiles<Scan, kWarp, kRun, 5>;
+using LongTiles = Tiles<Scan, kWarp, 5>;
 template <class Scan>
-using HeldTiles = Tiles<Scan, kWarp, kRun, 5, kTilesOfStrip / kMostWarps>;  // all tiles of a strip
+using HeldTiles = Tiles<Scan, kWarp, 5, kTilesOfStrip / kMostWarps>;  // all tiles of a strip
 template <class Scan>
-using ShortTiles = Tiles<Scan, kHalfWarp, kShortRun, 3>;
+using ShortTiles = Tiles<Scan, kThird, 5>;
 
 }  // namespace srp::cuda
