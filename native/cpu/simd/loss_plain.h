@@ -5,8 +5,6 @@
 // all of it has more constants and sums than there are registers, and chains that are longer than a processor looks ahead.
 namespace srp::cpu::SRP_LEVEL {
 
-constexpr int64_t kPlainTile = 16 * kLanes;  // tokens; what lies between the stages stays in the first cache
-
 template <class F>
 SRP_INLINE bool is_plain(const LossTokens<F>& row) {
   const LossParameters& p = row.parameters;
@@ -30,13 +28,13 @@ SRP_INLINE PlainRow plain_constants(const LossTokens<F>& row) {
 
 // Log ratios, 0 under the mask, with their exponentials.
 struct PlainTile {
-  alignas(64) double log_ratio[kPlainTile], ratio[kPlainTile];
-  alignas(64) double kl[kPlainTile], kl_grad[kPlainTile];  // the latter times its weight
+  alignas(64) double log_ratio[kLossTile], ratio[kLossTile];
+  alignas(64) double kl[kLossTile], kl_grad[kLossTile];  // the latter times its weight
 };
 
-// What the ratios of a tile add up of FigureLanes where all figures are wanted.
+// What log ratios add up of FigureLanes where all figures are wanted.
 struct RatioLanes {
-  F64 log_ratio = {}, absolute = {}, squared = {}, k3 = {};
+  F64 log_ratio = {}, clamped = {}, absolute = {}, squared = {}, k3 = {};
 };
 
 // With the sums of add_log_ratios(), of exponentials that are finite.
@@ -52,19 +50,16 @@ SRP_INLINE F64 plain_ratio(F64 x, RatioLanes* sums) {
   return e.exp;
 }
 
-SRP_INLINE F64 clamped_sum(const double* log_ratio, int64_t count, double log_clamp) {
-  F64 sum = {};
-  for (int64_t k = 0; k < count; k += kHalf) {
-    const Lanes clamped = clamp(Lanes(load(log_ratio + k)), Lanes(-log_clamp), Lanes(log_clamp));
-    sum += clamped.x;
-  }
-  return sum;
+SRP_INLINE void add_clamped(F64 x, double log_clamp, RatioLanes* sums) {
+  const Lanes clamped = clamp(Lanes(x), Lanes(-log_clamp), Lanes(log_clamp));
+  sums->clamped += clamped.x;
 }
 
-// Of the tokens [i, i + count), a multiple of kLanes. False where a ratio may be 0 or infinite: nothing has been added then.
+// Of the tokens [i, i + count), a multiple of kLanes. False where a ratio may be 0 or infinite: the sums are of no use then. The first halves
+// of the registers add up in `low`, the second ones in `high`, which may be the same.
 template <bool kMasked, bool kAll, class F>
-SRP_INLINE bool plain_ratios(const LossTokens<F>& row, int64_t i, int64_t count, PlainTile* tile,
-                             FigureLanes* figures) {
+SRP_INLINE bool plain_ratios(const LossTokens<F>& row, int64_t i, int64_t count, PlainTile* tile, RatioLanes* low,
+                             RatioLanes* high) {
   const F *log_probs = row.log_probs + i, *old_log_probs = row.old_log_probs + i;
   Reach reach;
   for (int64_t k = 0; k < count; k += kHalf) {
@@ -74,19 +69,25 @@ SRP_INLINE bool plain_ratios(const LossTokens<F>& row, int64_t i, int64_t count,
     store(tile->log_ratio + k, x);
   }
   if (!is_within_exp(reach)) return false;
-  RatioLanes low, high;
   for (int64_t k = 0; k < count; k += kLanes) {
-    store(tile->ratio + k, plain_ratio<kAll, F>(load(tile->log_ratio + k), &low));
-    store(tile->ratio + k + kHalf, plain_ratio<kAll, F>(load(tile->log_ratio + k + kHalf), &high));
+    store(tile->ratio + k, plain_ratio<kAll, F>(load(tile->log_ratio + k), low));
+    store(tile->ratio + k + kHalf, plain_ratio<kAll, F>(load(tile->log_ratio + k + kHalf), high));
   }
-  if (!kAll) return true;
+  const double log_clamp = row.parameters.log_clamp;
+  if (!kAll || !(log_clamp < static_cast<double>(INFINITY))) return true;
+  for (int64_t k = 0; k < count; k += kLanes) {
+    add_clamped(load(tile->log_ratio + k), log_clamp, low);
+    add_clamped(load(tile->log_ratio + k + kHalf), log_clamp, high);
+  }
+  return true;
+}
+
+SRP_INLINE void add_ratio_lanes(const RatioLanes& low, const RatioLanes& high, FigureLanes* figures) {
   figures->log_ratio += low.log_ratio + high.log_ratio;
+  figures->clamped += low.clamped + high.clamped;
   figures->absolute += low.absolute + high.absolute;
   figures->squared += low.squared + high.squared;
   figures->k3 += low.k3 + high.k3;
-  const double log_clamp = row.parameters.log_clamp;
-  if (log_clamp < static_cast<double>(INFINITY)) figures->clamped += clamped_sum(tile->log_ratio, count, log_clamp);
-  return true;
 }
 
 template <class F>
@@ -249,7 +250,9 @@ SRP_INLINE void add_kept(int64_t tokens, LossLanes* all) {
 template <bool kMasked, bool kAll, class F>
 static __attribute__((noinline)) bool plain_tile(const LossTokens<F>& row, int64_t i, int64_t count, LossLanes* all) {
   PlainTile tile;
-  if (!plain_ratios<kMasked, kAll>(row, i, count, &tile, &all->figures)) return false;
+  RatioLanes low, high;
+  if (!plain_ratios<kMasked, kAll>(row, i, count, &tile, &low, &high)) return false;
+  if (kAll) add_ratio_lanes(low, high, &all->figures);
   if (row.reference) {
     plain_kl(row, i, count, &tile, all);
     plain_losses<kMasked, true, kAll>(row, i, count, tile, all);
@@ -274,16 +277,14 @@ template <class F, class Tile>
 SRP_INLINE int64_t whole_tiles(const LossTokens<F>& row, int64_t begin, int64_t end, LossLanes* all,
                                const Tile& tile_of) {
   const int64_t last = end - (end - begin) % kLanes;
-  for (int64_t i = begin; i < last; i += kPlainTile) {
-    const int64_t count = last - i < kPlainTile ? last - i : kPlainTile;
+  for (int64_t i = begin; i < last; i += kLossTile) {
+    const int64_t count = last - i < kLossTile ? last - i : kLossTile;
     const int64_t kept = kept_of(row, i, count);
     if (kept == 0) {
       put_nothing(row, i, count);
       continue;
     }
-    if (tile_of(row, i, count, kept)) continue;
-    for (int64_t k = i; k < i + count; k += kLanes)
-      if (!tile_of(row, k, kLanes, kept_of(row, k, kLanes))) loss_registers(row, k, k + kLanes, all);
+    if (!tile_of(row, i, count, kept)) loss_registers(row, i, i + count, all);
   }
   return last;
 }

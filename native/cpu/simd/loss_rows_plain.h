@@ -61,7 +61,16 @@ static __attribute__((noinline)) bool plain_row_tile(const LossRow<F>& row, cons
                                                      int64_t count, RowLanes* lanes) {
   const LossTokens<F>& tokens = row.tokens;
   PlainTile tile;
-  if (tokens.all_figures && !plain_ratios<kMasked, true>(tokens, i, count, &tile, &lanes->figures)) return false;
+  FigureLanes* const figures = &lanes->figures;
+  if (tokens.all_figures) {
+    RatioLanes sums = {figures->log_ratio, figures->clamped, figures->absolute, figures->squared, figures->k3};
+    if (!plain_ratios<kMasked, true>(tokens, i, count, &tile, &sums, &sums)) return false;
+    figures->log_ratio = sums.log_ratio;
+    figures->clamped = sums.clamped;
+    figures->absolute = sums.absolute;
+    figures->squared = sums.squared;
+    figures->k3 = sums.k3;
+  }
   LossHalf kept_token = {};
   kept_token.loss = all.term.loss.x + F64{};
   kept_token.clipped = all.term.clipped;
@@ -76,8 +85,8 @@ template <class F>
 SRP_INLINE int64_t plain_row_values(const LossRow<F>& row, const RowConstants& all, int64_t begin, int64_t end,
                                     RowLanes* lanes) {
   const int64_t last = end - (end - begin) % kLanes;
-  for (int64_t i = begin; i < last; i += kPlainTile) {
-    const int64_t count = last - i < kPlainTile ? last - i : kPlainTile;
+  for (int64_t i = begin; i < last; i += kLossTile) {
+    const int64_t count = last - i < kLossTile ? last - i : kLossTile;
     const int64_t kept = kept_of(row.tokens, i, count);
     if (kept == 0) {
       put_nothing(row.tokens, i, count);

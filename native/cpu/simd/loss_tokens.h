@@ -117,11 +117,10 @@ SRP_INLINE LossHalf loss_half(const LossTokens<F>& row, bool sums_up, int64_t i,
   return half_of(row, sums_up, i, loss_inputs(row, i), row.parameters, sums);
 }
 
-// Whole registers of tokens, from i while there are any. Returns where the others begin. Not inlined, since it is long:
-// a token takes many times what memory needs for it, so its results go through the caches at every size.
+// The whole registers of a tile. Not inlined, since it is long: a token takes many times what memory needs for it, so its results go
+// through the caches at every size.
 template <bool kBounds, class F>
-static __attribute__((noinline)) int64_t registers_of(const LossTokens<F>& given, int64_t i, int64_t end,
-                                                      LossLanes* all) {
+static __attribute__((noinline)) void registers_of(const LossTokens<F>& given, int64_t i, int64_t end, LossLanes* all) {
   const LossTokens<F> row = given;  // what no store can reach stays in registers
   const bool sums_up = row.figures != nullptr;
   LossLanes sums[2];  // the first halves of the registers add up apart from the second ones
@@ -135,16 +134,20 @@ static __attribute__((noinline)) int64_t registers_of(const LossTokens<F>& given
     each_half([&](int64_t k) { halves[k] = loss_half<kBounds>(row, sums_up, i + k * kHalf, &sums[k]); });
     put_losses(row, i, halves[0], halves[1]);
   }
-  for (const LossLanes& half : sums) {
-    add(half.figures, row.all_figures, &all->figures);
-    all->largest = larger(half.largest, all->largest);
-  }
-  return i;
+  add(sums[1].figures, row.all_figures, &sums[0].figures);
+  add(sums[0].figures, row.all_figures, &all->figures);
+  all->largest = larger(larger(sums[0].largest, sums[1].largest), all->largest);
 }
 
+// A tile's sums are added to the row's once, whether its tokens are plain (loss_plain.h) or not.
+constexpr int64_t kLossTile = 16 * kLanes;  // tokens
+
 template <class F>
-SRP_INLINE int64_t loss_registers(const LossTokens<F>& row, int64_t i, int64_t end, LossLanes* all) {
-  return row.bounds ? registers_of<true>(row, i, end, all) : registers_of<false>(row, i, end, all);
+SRP_INLINE void loss_registers(const LossTokens<F>& row, int64_t i, int64_t end, LossLanes* all) {
+  if (row.bounds)
+    registers_of<true>(row, i, end, all);
+  else
+    registers_of<false>(row, i, end, all);
 }
 
 // The last tokens of a row, fewer than a register.
@@ -181,7 +184,9 @@ static void loss_tokens(const LossTokens<F>& row, int64_t begin, int64_t end) {
   } else if (is_kl_alone(row)) {
     kl_tokens(row, begin, end, &all);
   } else {
-    const int64_t rest = loss_registers(row, begin, end, &all);
+    const int64_t rest = end - (end - begin) % kLanes;
+    for (int64_t i = begin; i < rest; i += kLossTile)
+      loss_registers(row, i, rest - i < kLossTile ? rest : i + kLossTile, &all);
     if (rest < end) loss_cut(row, rest, end - rest, &all);
   }
   double* const figures = row.figures;
