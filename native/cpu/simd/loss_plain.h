@@ -116,9 +116,10 @@ SRP_INLINE bool is_plain_k3(const srp_kl_parameters& p, double weight) {
          weight != 0;
 }
 
-// The KL terms, in a row that has them.
+// The KL terms, in a row that has them. Not inlined: it is long, and the same for all kinds of tiles.
 template <class F>
-SRP_INLINE void plain_kl(const LossTokens<F>& given, int64_t i, int64_t count, PlainTile* tile, LossLanes* all) {
+static __attribute__((noinline)) void plain_kl(const LossTokens<F>& given, int64_t i, int64_t count, PlainTile* tile,
+                                               LossLanes* all) {
   const LossTokens<F> row = given;  // what no store can reach stays in registers
   if (!is_plain_k3(row.kl, row.kl_scale) || !plain_k3(row, i, count, tile))
     for (int64_t k = 0; k < count; k += kHalf) {
