@@ -19,6 +19,11 @@ struct EvenGroups {
   int64_t size(int64_t) const { return longest; }
   I64 sizes() const { return splat(longest); }
   F64 counts() const { return splat(static_cast<double>(longest)); }
+  // The same bits: a power of two has an exact reciprocal.
+  F64 over_count(F64 x) const {
+    const double count = static_cast<double>(longest);
+    return (longest & (longest - 1)) == 0 ? x * splat(1 / count) : x / splat(count);
+  }
   I64 inside(int64_t) const { return ~I64{}; }
 };
 
@@ -34,6 +39,7 @@ struct RaggedGroups {
   int64_t size(int64_t lane) const { return offsets[lane + 1] - offsets[lane]; }
   I64 sizes() const { return lanes; }
   F64 counts() const { return __builtin_convertvector(lanes, F64); }
+  F64 over_count(F64 x) const { return x / counts(); }
   I64 inside(int64_t k) const { return splat(k) < lanes; }
 };
 
@@ -89,7 +95,7 @@ SRP_INLINE void sum_lanes(const srp_group_normalize_args& a, const Groups (&grou
 #pragma GCC unroll 4
   for (int w = 0; w < kWays; ++w) {
     n[w] = groups[w].counts();
-    mean[w] = total[w] / n[w];
+    mean[w] = groups[w].over_count(total[w]);
   }
   for (int64_t k = 0; k < longest; ++k)
 #pragma GCC unroll 4
@@ -101,7 +107,7 @@ SRP_INLINE void sum_lanes(const srp_group_normalize_args& a, const Groups (&grou
     }
 #pragma GCC unroll 4
   for (int w = 0; w < kWays; ++w) {
-    const F64 residue = sum[w] / n[w];
+    const F64 residue = groups[w].over_count(sum[w]);
     const F64 variance = (squares[w] - n[w] * residue * residue) / (n[w] - splat(a.ddof));
     const F64 floor = splat(a.variance_floor);
     block->sizes[at + w] = groups[w].sizes();
