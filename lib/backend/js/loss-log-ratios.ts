@@ -1,34 +1,15 @@
 // What the log ratios of a row's kept tokens add up to, for the losses of rows in a bare call (loss-bare.ts).
 import { rowBegin, rowEnd } from "../../core/row-layout";
 import type { LossTokenArgs } from "../contract/loss";
-import { expLessOne } from "./exp-less-one";
+import { isNear, nearExpLessOne } from "./exp-less-one";
+import { addLogRatios, type LogRatios } from "./log-ratio-sum";
 import { PLACE } from "./loss-figures";
 import { PIECE } from "./pieces";
-
-interface LogRatios {
-  sum: number;
-  kept: number;
-}
-
-function addPiece(to: LogRatios, a: LossTokenArgs, begin: number, end: number): void {
-  const { mask, logProbs } = a;
-  const oldLogProbs = a.oldLogProbs!;
-  let sum = 0;
-  let kept = 0;
-  for (let i = begin; i < end; ++i) {
-    if (mask !== null && mask[i] === 0) continue;
-    sum += logProbs[i]! - oldLogProbs[i]!;
-    ++kept;
-  }
-  to.sum += sum;
-  to.kept += kept;
-}
 
 /** Their sum, and how many there are. */
 export function logRatiosOf(a: LossTokenArgs, b: number): LogRatios {
   const found = { sum: 0, kept: 0 };
-  const end = rowEnd(a, b);
-  for (let i = rowBegin(a, b); i < end; i += PIECE) addPiece(found, a, i, Math.min(i + PIECE, end));
+  addLogRatios(found, a, b);
   return found;
 }
 
@@ -40,6 +21,7 @@ function tellPiece(to: LogRatios, behind: Float64Array, a: LossTokenArgs, begin:
   const oldLogProbs = a.oldLogProbs!;
   const high = clamp[0]!;
   const low = -high;
+  const clamps = high < Infinity;
   let sum = 0;
   let kept = 0;
   let clamped = 0;
@@ -51,15 +33,16 @@ function tellPiece(to: LogRatios, behind: Float64Array, a: LossTokenArgs, begin:
     const x = logProbs[i]! - oldLogProbs[i]!;
     sum += x;
     ++kept;
-    clamped += x > high ? high : x < low ? low : x;
+    if (clamps) clamped += x > high ? high : x < low ? low : x;
     absolute += Math.abs(x);
     squared += x * x;
-    k3 += x === Infinity ? Infinity : expLessOne(x) - x;
+    if (isNear(x)) k3 += nearExpLessOne(x) - x;
+    else k3 += x === Infinity ? Infinity : Math.expm1(x) - x;
   }
   to.sum += sum;
   to.kept += kept;
   behind[PLACE.logRatio]! += sum;
-  behind[PLACE.clampedLogRatio]! += clamped;
+  behind[PLACE.clampedLogRatio]! += clamps ? clamped : sum;
   behind[PLACE.absoluteLogRatio]! += absolute;
   behind[PLACE.squaredLogRatio]! += squared;
   behind[PLACE.ratioK3]! += k3;
