@@ -80,29 +80,47 @@ function gae(task: PeerTask): () => Outputs {
   };
 }
 
+// One loop for each kind of ids: a loop over both runs at the speed of neither.
+function narrowSpans(tokens: Int32Array, a: number, b: number, c: number, end: number): Outputs {
+  const begins: number[] = [];
+  const finishes: number[] = [];
+  let open = -1;
+  for (let i = 0; i < tokens.length; ++i) {
+    const id = tokens[i]!;
+    if (id === end) {
+      if (open >= 0) {
+        begins.push(open);
+        finishes.push(i + 1);
+        open = -1;
+      }
+    } else if (open < 0 && id === a && tokens[i + 1] === b && tokens[i + 2] === c) open = i + 3;
+  }
+  return { begins: Int32Array.from(begins), finishes: Int32Array.from(finishes) };
+}
+
+function wideSpans(tokens: BigInt64Array, a: bigint, b: bigint, c: bigint, end: bigint): Outputs {
+  const begins: number[] = [];
+  const finishes: number[] = [];
+  let open = -1;
+  for (let i = 0; i < tokens.length; ++i) {
+    const id = tokens[i]!;
+    if (id === end) {
+      if (open >= 0) {
+        begins.push(open);
+        finishes.push(i + 1);
+        open = -1;
+      }
+    } else if (open < 0 && id === a && tokens[i + 1] === b && tokens[i + 2] === c) open = i + 3;
+  }
+  return { begins: Int32Array.from(begins), finishes: Int32Array.from(finishes) };
+}
+
 function spans(task: PeerTask): () => Outputs {
-  const [n, a, b, c, end] = numbersOf(task, "tokens", "start0", "start1", "start2", "end");
+  const [a, b, c, end] = numbersOf(task, "start0", "start1", "start2", "end");
   const ids = task.arrays["tokens"]!;
-  const wide = ids instanceof BigInt64Array;
-  // One loop for each kind of array: a loop over both runs at the speed of neither.
-  const scan = (tokens: ArrayLike<number | bigint>, cast: (x: number) => number | bigint): Outputs => {
-    const [s0, s1, s2, e] = [cast(a), cast(b), cast(c), cast(end)];
-    const begins: number[] = [];
-    const finishes: number[] = [];
-    let open = -1;
-    for (let i = 0; i < n; ++i) {
-      const id = tokens[i]!;
-      if (id === e) {
-        if (open >= 0) {
-          begins.push(open);
-          finishes.push(i + 1);
-          open = -1;
-        }
-      } else if (open < 0 && id === s0 && tokens[i + 1] === s1 && tokens[i + 2] === s2) open = i + 3;
-    }
-    return { begins: Int32Array.from(begins), finishes: Int32Array.from(finishes) };
-  };
-  return () => (wide ? scan(ids, BigInt) : scan(ids, (x) => x));
+  if (!(ids instanceof BigInt64Array)) return () => narrowSpans(ids as Int32Array, a, b, c, end);
+  const [wideA, wideB, wideC, wideEnd] = [BigInt(a), BigInt(b), BigInt(c), BigInt(end)];
+  return () => wideSpans(ids, wideA, wideB, wideC, wideEnd);
 }
 
 function groupNormalize(task: PeerTask): () => Outputs {

@@ -3,7 +3,7 @@ import { GOALS, judge } from "../goals";
 import { GPU_GOALS } from "../gpu/goals";
 import contracts from "../gpu/python/contracts.json";
 import { predictedShare } from "./predicted";
-import { OURS } from "../harness/names";
+import { ON_JS, OURS } from "../harness/names";
 import { quantile } from "../harness/statistics";
 import type { ResultLine, RunFacts } from "../record";
 import { goalsTable, limitsList } from "./goals-table";
@@ -47,20 +47,20 @@ function isOwn({ contender, backend }: ResultLine): boolean {
 }
 
 function ownTable(lines: readonly ResultLine[]): string[] {
+  const own = lines.filter(isOwn);
+  if (own.length === 0) return [];
   return table(
     ["what", "build", "time, p20–p80", "GB/s", "roof, GB/s", "share of the roof, p20–p80", "largest error", "extra MB"],
-    lines
-      .filter(isOwn)
-      .map((line) => [
-        whatOf(line),
-        [line.level, line.contender === OURS ? "" : line.contender].filter(Boolean).join(": "),
-        spread(line.time, milliseconds),
-        line.bytes ? number(line.bytes.least / line.time.median / 1e6) : "–",
-        line.roof ? `${number(line.roof.gigabytesPerSecond.median)} ${line.roof.kind}` : "–",
-        line.share ? spread(line.share, (x) => x.toFixed(2)) : "–",
-        errors(line.error),
-        line.extraMegabytes === undefined ? "–" : number(Number(line.extraMegabytes.toFixed(1))),
-      ]),
+    own.map((line) => [
+      whatOf(line),
+      [line.level, line.contender === OURS ? "" : line.contender].filter(Boolean).join(": "),
+      spread(line.time, milliseconds),
+      line.bytes ? number(line.bytes.least / line.time.median / 1e6) : "–",
+      line.roof ? `${number(line.roof.gigabytesPerSecond.median)} ${line.roof.kind}` : "–",
+      line.share ? spread(line.share, (x) => x.toFixed(2)) : "–",
+      errors(line.error),
+      line.extraMegabytes === undefined ? "–" : number(Number(line.extraMegabytes.toFixed(1))),
+    ]),
   );
 }
 
@@ -112,11 +112,14 @@ function section({ name, lines }: ResultFile): string[] {
   if (!first) return [];
   const { run, backend } = first;
   const onDevice = backend === "cuda";
+  // A file of the JavaScript backend and plain loops alone is held to what is asked of it.
+  const onJs = !lines.some(({ backend: of, contender }) => of !== "js" && contender.startsWith(OURS));
+  const goals = GOALS.filter(({ match }) => !onJs || match.contender === ON_JS);
   const kernels = [...new Set(lines.map(({ kernel }) => kernel))];
   return [
     onDevice
       ? `## ${run.machine}: CUDA${run.through === undefined ? "" : `, from ${run.through}`}`
-      : `## ${run.machine} (${run.roofs}), ${run.cores} cores: CPU`,
+      : `## ${run.machine} (${run.roofs}), ${run.cores} cores: ${onJs ? "the JavaScript backend" : "CPU"}`,
     "",
     `Commit \`${run.commit}\`, ${run.date.slice(0, 10)}.${onDevice ? "" : processorFacts(run)}`,
     `Versions: ${Object.entries(run.versions)
@@ -133,8 +136,8 @@ function section({ name, lines }: ResultFile): string[] {
           predictedShare,
         )
       : [
-          ...goalsTable(GOALS.map((goal) => judge(goal, lines))),
-          ...limitsList(GOALS.map((goal) => judge(goal, lines))),
+          ...goalsTable(goals.map((goal) => judge(goal, lines))),
+          ...limitsList(goals.map((goal) => judge(goal, lines))),
         ]),
     ...kernels.flatMap((kernel) => {
       const own = lines.filter((line) => line.kernel === kernel);

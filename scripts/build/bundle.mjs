@@ -79,7 +79,7 @@ function chunkOf(id, inputs) {
   if (path === "backend/contract/ops") return "part-hand-over"; // long, and of native code alone
   if (path === undefined || /^(core|backend|backend\/contract)\/[^/]+$/.test(path)) return "part-core";
   const [part] =
-    /^backend\/js\/(?!index|ops|exp|live|logit|top)[a-z]+|^(ops|backend|loss|advantage)(\/[^/]+)?(?=\/)|^(control|device|presets)(?=\/)/.exec(path) ?? [];
+    /^backend\/js\/(?!index|ops|exp|live|log-|logit|pieces|top)[a-z]+|^(ops|backend|loss|advantage)(\/[^/]+)?(?=\/)|^(control|device|presets)(?=\/)/.exec(path) ?? [];
   return part && `part-${part.replaceAll("/", "-")}`;
 }
 

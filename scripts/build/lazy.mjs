@@ -76,6 +76,12 @@ function handOn(name, get) { Object.defineProperty(exports, name, { enumerable: 
 `;
 
 /**
+ * Whether the file of that require is loaded ahead of the chunk anyway: the parts of the JavaScript backend, which opens them. Their loops
+ * call its functions for each number, and are slower by half where each call asks for the file.
+ */
+const isThere = (chunk, [file]) => chunk.startsWith("part-backend-js-") && file.value === "./part-backend-js.js";
+
+/**
  * But for `programs`, by their names: those that run the code of others load all they need before it.
  *
  * @returns {import('rollup').OutputPlugin}
@@ -85,7 +91,8 @@ export const lazyRequires = (programs) => ({
   renderChunk(code, { name: chunk }) {
     if (programs.includes(chunk)) return null;
     const ast = this.parse(code);
-    const required = new Map(ast.body.flatMap((node) => requiredBy(node) ?? []).map((each) => [each.name, each]));
+    const requires = ast.body.flatMap((node) => requiredBy(node) ?? []).filter(({ call }) => !isThere(chunk, call.arguments));
+    const required = new Map(requires.map((each) => [each.name, each]));
     const handed = ast.body.map((node) => ({ node, ...handedOn(node) })).filter(({ of }) => required.has(of));
     const isHanded = ({ node }) => handed.some(({ node: { start, end } }) => start <= node.start && node.end <= end);
     const uses = usesOf(new Set(required.keys()), ast).filter((use) => !isHanded(use));

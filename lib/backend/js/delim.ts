@@ -2,7 +2,7 @@
 // span begins, for its end.
 import { DTYPE_CODE } from "../../core/dtype";
 import { rangeError } from "../../core/errors";
-import { narrowIds } from "../../core/wide-ids";
+import { lowHalves } from "../../core/wide-ids";
 import { rowBegin, rowEnd } from "../../core/row-layout";
 import {
   type DelimMaskArgs,
@@ -32,11 +32,18 @@ const LOW = (1 << SIEVE_BITS) - 1;
 
 const NONE: readonly Alternative[] = [];
 
-function isAt(ids: Int32Array, row: Int32Array, position: number): boolean {
-  if (position + ids.length > row.length) return false;
+/** A row of ids: id i lies at i << shift. */
+interface TokenRow {
+  readonly ids: Int32Array;
+  readonly shift: number;
+  readonly length: number;
+}
+
+function isAt(wanted: Int32Array, { ids, shift, length }: TokenRow, position: number): boolean {
+  if (position + wanted.length > length) return false;
   let same = 1;
-  while (same < ids.length && row[position + same] === ids[same]) ++same;
-  return same === ids.length;
+  while (same < wanted.length && ids[(position + same) << shift] === wanted[same]) ++same;
+  return same === wanted.length;
 }
 
 class Delimiter {
@@ -59,25 +66,30 @@ class Delimiter {
     for (const alternatives of this.byFirst.values()) alternatives.sort((a, b) => b.ids.length - a.ids.length);
   }
 
-  matchAt(row: Int32Array, position: number): Alternative | undefined {
-    for (const alternative of this.byFirst.get(row[position]!) ?? NONE)
+  matchAt(row: TokenRow, position: number): Alternative | undefined {
+    for (const alternative of this.byFirst.get(row.ids[position << row.shift]!) ?? NONE)
       if (isAt(alternative.ids, row, position)) return alternative;
     return undefined;
   }
 
   /** First position from `begin` on, and before `end`, where an alternative matches; `end` if there is none. */
-  next(row: Int32Array, begin: number, end: number): number {
+  next(row: TokenRow, begin: number, end: number): number {
     for (let i = this.candidate(row, begin, end); i < end; i = this.candidate(row, i + 1, end))
       if (this.matchAt(row, i)) return i;
     return end;
   }
 
-  /** First position where one may begin: a loop without a call in it. */
-  private candidate(row: Int32Array, begin: number, end: number): number {
+  /** First position where one may begin: a loop without a call in it, or the engine's own, which knows no end but that of the row. */
+  private candidate({ ids, shift, length }: TokenRow, begin: number, end: number): number {
     const { sieve, only } = this;
     let i = begin;
-    if (only === undefined) while (i < end && sieve[row[i]! & LOW] === 0) ++i;
-    else while (i < end && row[i] !== only) ++i;
+    if (only === undefined) while (i < end && sieve[ids[i << shift]! & LOW] === 0) ++i;
+    // What lies between two ids is 0 or −1.
+    else if (end < length || (shift > 0 && only >= -1 && only <= 0)) while (i < end && ids[i << shift] !== only) ++i;
+    else {
+      const at = ids.indexOf(only, begin << shift);
+      return at < 0 ? end : at >> shift;
+    }
     return i;
   }
 }
@@ -89,7 +101,7 @@ class NextMatch {
 
   constructor(
     private readonly wanted: Delimiter,
-    private readonly row: Int32Array,
+    private readonly row: TokenRow,
   ) {}
 
   behind(begin: number): number {
@@ -104,14 +116,15 @@ class NextMatch {
   }
 }
 
-function tokenRow(a: DelimSpansArgs, b: number): Int32Array {
+function tokenRow(a: DelimSpansArgs, b: number): TokenRow {
   const { tokens, offsets, lengths, T } = a;
   const begin = offsets ? offsets[b]! : b * T;
   const end = offsets ? offsets[b + 1]! : begin + (lengths ? lengths[b]! : T);
-  if (a.dtype === DTYPE_CODE.int32) return (tokens as Int32Array).subarray(begin, end);
-  const { ids, wrong } = narrowIds((tokens as BigInt64Array).subarray(begin, end));
+  const length = end - begin;
+  if (a.dtype === DTYPE_CODE.int32) return { ids: (tokens as Int32Array).subarray(begin, end), shift: 0, length };
+  const { ids, wrong } = lowHalves((tokens as BigInt64Array).subarray(begin, end));
   if (wrong >= 0) throw rangeError("delimSpans", `tokens[${begin + wrong}]`, tokens[begin + wrong], "an int32");
-  return ids;
+  return { ids, shift: 1, length };
 }
 
 function delimSpans(a: DelimSpansArgs): void {
@@ -134,7 +147,7 @@ function delimSpans(a: DelimSpansArgs): void {
   }
 
   /** Emits the span whose content begins at `begin`. Returns where a scan without overlap goes on. */
-  function open(b: number, row: Int32Array, ends: NextMatch, begin: number, startAlternative: number): number {
+  function open(b: number, row: TokenRow, ends: NextMatch, begin: number, startAlternative: number): number {
     const at = ends.behind(begin);
     if (at === row.length) {
       if (a.unterminatedKeep && begin < row.length) emit(b, begin, row.length, startAlternative, UNTERMINATED);

@@ -1,5 +1,7 @@
 // The usual normalisation of groups, of which most calls have no other (group.ts): loops over numbers, and the same bits.
 import { GROUP_CENTERS, GROUP_SCALES, type GroupNormalizeArgs } from "../contract/group";
+import { DDOF, EPSILON, GAIN, normalizeEights, ofCall, VARIANCE_FLOOR } from "./group-eights";
+import { PIECE } from "./pieces";
 
 const MEAN = GROUP_CENTERS.indexOf("mean");
 const BY_STD = GROUP_SCALES.indexOf("std");
@@ -8,47 +10,65 @@ const BY_STD = GROUP_SCALES.indexOf("std");
 export const isPlain = (a: GroupNormalizeArgs): boolean =>
   a.center === MEAN && a.scale === BY_STD && !a.members && !a.weights && !a.centers && !a.spreads;
 
-/** Groups of such a call from g on, by loops over numbers, up to one that is constant, too small, or has no finite variance. */
-export function normalizePlain(a: GroupNormalizeArgs, g: number): number {
-  const { values, offsets, normalized, means, stds, counts, gain, ddof, epsilon, varianceFloor, G } = a;
+/** Groups g … end − 1, up to the first that has to be looked at. Two sums, as each waits for its last addition; four items in a step. */
+function normalizePiece(a: GroupNormalizeArgs, g: number, end: number): number {
+  const { values, offsets, normalized, means, stds, counts } = a;
+  const gain = ofCall[GAIN]!;
+  const epsilon = ofCall[EPSILON]!;
+  const varianceFloor = ofCall[VARIANCE_FLOOR]!;
+  const ddof = ofCall[DDOF]!;
   const least = Math.max(ddof, 1);
-  let n = 0;
-  let ofMean = 0;
-  let ofVariance = 0;
-  for (; g < G; ++g) {
+  let n = NaN;
+  let ofMean = NaN;
+  let ofVariance = NaN;
+  for (; g < end; ++g) {
     const begin = offsets[g]!;
-    const end = offsets[g + 1]!;
-    if (end - begin !== n) {
-      n = end - begin;
+    const last = offsets[g + 1]!;
+    if (last - begin !== n) {
+      n = last - begin;
       ofMean = 1 / n;
       ofVariance = 1 / (n - ddof);
     }
-    // Items two at a time: a sum waits for its last addition.
-    const pairs = end - (n & 1);
     let sum = 0;
     let second = 0;
-    for (let k = begin; k < pairs; k += 2) {
+    let k = begin;
+    for (; k + 3 < last; k += 4) {
       sum += values[k]!;
       second += values[k + 1]!;
+      sum += values[k + 2]!;
+      second += values[k + 3]!;
     }
-    if (pairs < end) sum += values[pairs]!;
+    for (; k < last; ++k)
+      if (((k - begin) & 1) === 0) sum += values[k]!;
+      else second += values[k]!;
     const mean = (sum + second) * ofMean;
     let left = 0;
     let secondLeft = 0;
     let squares = 0;
     let secondSquares = 0;
-    for (let k = begin; k < pairs; k += 2) {
+    for (k = begin; k + 3 < last; k += 4) {
       const d = values[k]! - mean;
       const e = values[k + 1]! - mean;
+      const f = values[k + 2]! - mean;
+      const h = values[k + 3]! - mean;
       left += d;
       secondLeft += e;
+      left += f;
+      secondLeft += h;
       squares += d * d;
       secondSquares += e * e;
+      squares += f * f;
+      secondSquares += h * h;
     }
-    if (pairs < end) {
-      const d = values[pairs]! - mean;
-      left += d;
-      squares += d * d;
+    for (; k < last; ++k) {
+      const d = values[k]! - mean;
+      if (((k - begin) & 1) === 0) {
+        left += d;
+        squares += d * d;
+      } else {
+        secondLeft += d;
+        secondSquares += d * d;
+      }
     }
     left += secondLeft;
     squares += secondSquares;
@@ -59,15 +79,31 @@ export function normalizePlain(a: GroupNormalizeArgs, g: number): number {
     const std = Math.sqrt(Math.max((squares - n * residue * residue) * ofVariance, varianceFloor));
     if (normalized) {
       const factor = gain / (std + epsilon);
-      for (let k = begin; k < pairs; k += 2) {
+      for (k = begin; k + 3 < last; k += 4) {
         normalized[k] = (values[k]! - mean - residue) * factor;
         normalized[k + 1] = (values[k + 1]! - mean - residue) * factor;
+        normalized[k + 2] = (values[k + 2]! - mean - residue) * factor;
+        normalized[k + 3] = (values[k + 3]! - mean - residue) * factor;
       }
-      if (pairs < end) normalized[pairs] = (values[pairs]! - mean - residue) * factor;
+      for (; k < last; ++k) normalized[k] = (values[k]! - mean - residue) * factor;
     }
     if (means) means[g] = mean + residue;
     if (stds) stds[g] = std;
     if (counts) counts[g] = n;
   }
   return g;
+}
+
+/** Groups of such a call from g on, by loops over numbers, up to one that is constant, too small, or has no finite variance. */
+export function normalizePlain(a: GroupNormalizeArgs, g: number): number {
+  ofCall[GAIN] = a.gain;
+  ofCall[EPSILON] = a.epsilon;
+  ofCall[VARIANCE_FLOOR] = a.varianceFloor;
+  ofCall[DDOF] = a.ddof;
+  for (let at = g; at < a.G;) {
+    const end = Math.min(at + PIECE, a.G);
+    at = normalizePiece(a, normalizeEights(a, at, end), end);
+    if (at < end) return at;
+  }
+  return a.G;
 }

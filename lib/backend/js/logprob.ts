@@ -11,7 +11,7 @@ import {
   type LogprobOps,
   type LogprobPartialArgs,
 } from "../contract/logprob";
-import { exp } from "./exp";
+import { expBelow, LEAST } from "./exp";
 import {
   finishRow,
   halfTypeOf,
@@ -20,9 +20,11 @@ import {
   mergeSums,
   type RowResult,
   type RowSums,
+  slopeOf,
   targetLogprob,
   withoutSums,
 } from "./logit-sums";
+import { PIECE } from "./pieces";
 import { logprobKeptBackward, logprobKeptForward } from "./logprob-kept";
 
 type LogprobOutputs = Pick<
@@ -30,32 +32,73 @@ type LogprobOutputs = Pick<
   "logProbs" | "entropies" | "logSumExps" | "maxLogits" | "log1pSums" | "meanGaps" | "sumSquares"
 >;
 
-function sumRow(map: LogitMap, x: Float32Array): RowSums {
-  const { linear, slope } = map;
-  let max = -Infinity;
-  let first = -1;
-  for (let j = 0; j < x.length; ++j) {
-    const value = x[j]!;
-    if (value <= max) continue; // most are; a NaN is not
-    if (Number.isNaN(value)) return withoutSums(NaN);
-    max = value;
-    first = j;
+const piece = new Float64Array(PIECE);
+
+/** Logits from `begin` on in `piece`; how many. */
+function readPiece(x: Float32Array, begin: number): number {
+  piece.set(x.length <= PIECE ? x : x.subarray(begin, begin + PIECE));
+  return Math.min(PIECE, x.length - begin);
+}
+
+/** The largest of a piece of a row; no NaN counts. Four at a time: each comparison waits for the one before. */
+function maxOf(x: Float32Array, begin: number, end: number): number {
+  let a = -Infinity;
+  let b = a;
+  let c = a;
+  let d = a;
+  let j = begin;
+  for (; j + 3 < end; j += 4) {
+    if (x[j]! > a) a = x[j]!;
+    if (x[j + 1]! > b) b = x[j + 1]!;
+    if (x[j + 2]! > c) c = x[j + 2]!;
+    if (x[j + 3]! > d) d = x[j + 3]!;
   }
-  if (!Number.isFinite(max)) return withoutSums(max);
+  for (; j < end; ++j) if (x[j]! > a) a = x[j]!;
+  return Math.max(a, b, c, d);
+}
+
+class Sums implements RowSums {
+  rest = 0;
+  weighted = 0;
+  squares = 0;
+  constructor(readonly maxLogit: number) {}
+}
+
+/** Adds the first n of `piece`; what is masked, or far below the maximum, adds nothing. */
+function addTerms(to: Sums, piece: Float64Array, n: number, max: number, slope: number): void {
   let rest = 0;
   let weighted = 0;
   let squares = 0;
-  // Before the maximum, then behind it.
-  for (let begin = 0, end = first; begin <= x.length; begin = end + 1, end = x.length)
-    for (let j = begin; j < end; ++j) {
-      const gap = linear ? (x[j]! - max) * slope : map.belowMax(x[j]!, max);
-      const e = exp(gap);
-      if (e === 0) continue; // masked or far below: gap may be −∞, and 0 · −∞ is not 0
-      rest += e;
-      weighted += e * gap;
-      squares += e * e;
+  for (let j = 0; j < n; ++j) {
+    const gap = (piece[j]! - max) * slope;
+    if (gap < LEAST) continue; // it may be −∞, and 0 · −∞ is not 0
+    const e = expBelow(gap);
+    rest += e;
+    weighted += e * gap;
+    squares += e * e;
+  }
+  to.rest += rest;
+  to.weighted += weighted;
+  to.squares += squares;
+}
+
+function sumRow(map: LogitMap, x: Float32Array): RowSums {
+  let max = -Infinity;
+  for (let j = 0; j < x.length; j += PIECE) max = Math.max(max, maxOf(x, j, Math.min(j + PIECE, x.length)));
+  if (max === -Infinity) return withoutSums(x.some(Number.isNaN) ? NaN : max);
+  if (max === Infinity) return withoutSums(max);
+  const first = x.indexOf(max);
+  const sums = new Sums(max);
+  for (let begin = 0; begin < x.length; begin += PIECE) {
+    const n = readPiece(x, begin);
+    if (first >= begin && first < begin + n) piece[first - begin] = -Infinity; // it is in none of the sums
+    if (map.linear) addTerms(sums, piece, n, max, map.slope);
+    else {
+      for (let j = 0; j < n; ++j) piece[j] = map.belowMax(piece[j]!, max);
+      addTerms(sums, piece, n, 0, 1);
     }
-  return { maxLogit: max, rest, weighted, squares };
+  }
+  return Number.isNaN(sums.rest) ? withoutSums(NaN) : sums;
 }
 
 function put(out: Float32Array | null, i: number, x: number): void {
@@ -163,11 +206,35 @@ function targetGradient(a: LogprobBackwardArgs, map: LogitMap, n: number, id: nu
   return dz * map.derivative(logit);
 }
 
+/** What is the same for all logits of a row (pieces.ts). */
+const ofRow = { slope: 0, max: 1, log1pSum: 2, logprob: 3, entropy: 4, meanGap: 5 } as const;
+const row = new Float64Array(6);
+
+/** dL/dx of the first n of `piece`, in their place, where none of them is a target. */
+function slopesOf(piece: Float64Array, n: number, row: Float64Array): void {
+  const slope = row[ofRow.slope]!;
+  const max = row[ofRow.max]!;
+  const log1pSum = row[ofRow.log1pSum]!;
+  const ofLogprob = row[ofRow.logprob]!;
+  const ofEntropy = row[ofRow.entropy]!;
+  const meanGap = row[ofRow.meanGap]!;
+  for (let j = 0; j < n; ++j) {
+    const gap = (piece[j]! - max) * slope;
+    const logp = gap - log1pSum;
+    if (logp < LEAST) piece[j] = 0;
+    else {
+      const p = logp > 0 ? Math.exp(logp) : expBelow(logp);
+      piece[j] = p * (0 - ofLogprob - ofEntropy * (gap + meanGap)) * slope;
+    }
+  }
+}
+
 function logprobBackward(a: LogprobBackwardArgs): void {
   const map = new LogitMap(a);
   const readRow = rowReader(a);
   const half = halfTypeOf(a.dtype);
-  const encode = half === undefined ? (x: number) => x : halfEncoder(half);
+  const encode = half && halfEncoder(half);
+  const encoded = (x: number): number => (encode ? encode(x) : x);
   const { gradLogits: grad } = a;
   for (let n = 0; n < a.N; ++n) {
     const begin = n * a.stride;
@@ -179,7 +246,7 @@ function logprobBackward(a: LogprobBackwardArgs): void {
     const x = readRow(n);
     grad.fill(0, begin + a.V, begin + a.stride);
     if (!Number.isFinite(max)) {
-      grad.fill(encode(NaN), begin, begin + a.V);
+      grad.fill(encoded(NaN), begin, begin + a.V);
       continue;
     }
     const targets = a.gradLogProbs ? Array.from(a.targets!.subarray(n * a.K, (n + 1) * a.K)) : [];
@@ -188,19 +255,19 @@ function logprobBackward(a: LogprobBackwardArgs): void {
     const log1pSum = a.log1pSums[n]!;
     let sum = 0;
     for (let k = 0; k < targets.length; ++k) sum += a.gradLogProbs![n * a.K + k]!;
-    const { linear, slope } = map;
     const h = a.gradEntropies ? a.gradEntropies[n]! : 0;
     const meanGap = a.gradEntropies ? a.meanGaps![n]! : 0;
-    for (let j = 0; j < x.length; ++j) {
-      const logit = x[j]!;
-      const gap = linear ? (logit - max) * slope : map.belowMax(logit, max);
-      const p = exp(gap - log1pSum);
-      const dz = p === 0 ? 0 : p * (0 - sum - h * (gap + meanGap));
-      grad[begin + j] = encode(dz * (linear ? slope : map.derivative(logit)));
+    row.set([map.slope, max, log1pSum, sum, h, meanGap]);
+    for (let from = 0; from < a.V; from += PIECE) {
+      const count = readPiece(x, from);
+      if (map.linear) slopesOf(piece, count, row);
+      else for (let j = 0; j < count; ++j) piece[j] = slopeOf(map, piece[j]!, false, max, log1pSum, sum, h, meanGap);
+      if (encode) for (let j = 0; j < count; ++j) grad[begin + from + j] = encode(piece[j]!);
+      else for (let j = 0; j < count; ++j) grad[begin + from + j] = piece[j]!; // set() of such numbers is ten times as slow
     }
     for (const [k, id] of targets.entries()) {
       const logit = targetLogits[k];
-      if (logit !== undefined) grad[begin + id - a.vocabStart] = encode(targetGradient(a, map, n, id, logit));
+      if (logit !== undefined) grad[begin + id - a.vocabStart] = encoded(targetGradient(a, map, n, id, logit));
     }
   }
 }

@@ -1,11 +1,13 @@
 // The clipped loss without anything beside it, of tokens, rows and groups of rows: loops over numbers, a tenth of the time that
 // tokens as objects take.
+import type { FloatArray } from "../../core/dtype";
 import { rowBegin, rowEnd } from "../../core/row-layout";
 import { LOSS_FORM, LOSS_SUMS, type LossParameters, type LossTokenArgs, ROW_FORM } from "../contract/loss";
 import { RATIO_REDUCTIONS } from "../contract/ratio";
-import { expLessOne, ratioOf } from "./exp-less-one";
-import { figuresBehind, put, rowWeight, storeLogRatios, storeSums, storeToken } from "./loss-figures";
+import { ratioOf } from "./exp-less-one";
+import { figuresBehind, put, rowWeight, storeSums, storeToken } from "./loss-figures";
 import { clampLogRatio, clipTerm, scaled } from "./loss-forms";
+import { logRatiosOf, toldLogRatiosOf } from "./loss-log-ratios";
 import { addOutside, clipPlainRow } from "./loss-plain";
 import { hasBounds, heldTo, parametersAt } from "./loss-tokens";
 
@@ -41,52 +43,6 @@ function readsLogProbsAlone(a: LossTokenArgs): boolean {
 function addBand(behind: Float64Array, band: number, A: number, p: LossParameters, count = 1): void {
   if (band < 1 - p.clipLow) addOutside(behind, true, A, count);
   else if (band > 1 + p.clipHigh) addOutside(behind, false, A, count);
-}
-
-interface LogRatios {
-  readonly sum: number;
-  readonly kept: number;
-}
-
-/** Sum of the log ratios of a row's kept tokens, and how many there are. */
-function logRatiosOf(a: LossTokenArgs, b: number): LogRatios {
-  const { mask, logProbs } = a;
-  const oldLogProbs = a.oldLogProbs!;
-  let sum = 0;
-  let kept = 0;
-  const end = rowEnd(a, b);
-  for (let i = rowBegin(a, b); i < end; ++i) {
-    if (mask !== null && mask[i] === 0) continue;
-    sum += logProbs[i]! - oldLogProbs[i]!;
-    ++kept;
-  }
-  return { sum, kept };
-}
-
-/** The same, and all that is told of them in the figures behind the sums. */
-function toldLogRatiosOf(a: LossTokenArgs, b: number, behind: Float64Array): LogRatios {
-  const { mask, logProbs } = a;
-  const { logClamp } = a.parameters;
-  const oldLogProbs = a.oldLogProbs!;
-  let sum = 0;
-  let kept = 0;
-  let clamped = 0;
-  let absolute = 0;
-  let squared = 0;
-  let k3 = 0;
-  const end = rowEnd(a, b);
-  for (let i = rowBegin(a, b); i < end; ++i) {
-    if (mask !== null && mask[i] === 0) continue;
-    const x = logProbs[i]! - oldLogProbs[i]!;
-    sum += x;
-    ++kept;
-    clamped += x > logClamp ? logClamp : x < -logClamp ? -logClamp : x;
-    absolute += Math.abs(x);
-    squared += x * x;
-    k3 += x === Infinity ? Infinity : expLessOne(x) - x;
-  }
-  storeLogRatios(behind, sum, clamped, absolute, squared, k3);
-  return { sum, kept };
 }
 
 /** The clipped surrogate of tokens in a bare call without factors. */
@@ -134,10 +90,12 @@ function clipRow(a: LossTokenArgs, b: number, weight: number): void {
 }
 
 /** The same number for each kept token of a row, 0 for the others. */
-function spread(a: LossTokenArgs, b: number, to: { [index: number]: number }, value: number): void {
+function spread(a: LossTokenArgs, b: number, to: FloatArray | Uint8Array, value: number): void {
   const { mask } = a;
   const end = rowEnd(a, b);
-  for (let i = rowBegin(a, b); i < end; ++i) to[i] = mask !== null && mask[i] === 0 ? 0 : value;
+  to.fill(value, rowBegin(a, b), end);
+  if (mask === null || value === 0) return;
+  for (let i = rowBegin(a, b); i < end; ++i) if (mask[i] === 0) to[i] = 0;
 }
 
 /** The clipped surrogate of a row's one ratio for each of its tokens, in a bare call. */

@@ -113,22 +113,6 @@ export function figuresBehind(a: LossTokenArgs, b: number): Float64Array | null 
   return row.fill(0);
 }
 
-/** Among them, those of the log ratios of a row. */
-export function storeLogRatios(
-  behind: Float64Array,
-  sum: number,
-  clamped: number,
-  absolute: number,
-  squared: number,
-  k3: number,
-): void {
-  behind[PLACE.logRatio] = sum;
-  behind[PLACE.clampedLogRatio] = clamped;
-  behind[PLACE.absoluteLogRatio] = absolute;
-  behind[PLACE.squaredLogRatio] = squared;
-  behind[PLACE.ratioK3] = k3;
-}
-
 export function storeToken(
   a: LossTokenArgs,
   i: number,

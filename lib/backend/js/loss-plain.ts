@@ -1,12 +1,26 @@
 // A row of the clipped loss where nothing but the band can hold: loops over numbers, one exponential for a token's ratio and its k3, and
 // the figures in registers. The same numbers as clipTerm() has for its tokens.
+//
+// Whether the band holds a token is as good as random: what would be a branch is an element chosen by a comparison.
 import { rowBegin, rowEnd } from "../../core/row-layout";
-import type { LossTokenArgs } from "../contract/loss";
+import { LOSS_FIGURES, type LossTokenArgs } from "../contract/loss";
 import { isNear, nearExpLessOne } from "./exp-less-one";
-import { figuresBehind, PLACE, storeLogRatios, storeSums, storeToken } from "./loss-figures";
+import { figuresBehind, PLACE, storeSums } from "./loss-figures";
+import { PIECE } from "./pieces";
 
 /** exp of log ratios up to here is neither 0 nor infinite. */
 const PLAIN_LOG_RATIO = 700;
+
+/** What the pieces of a row add up to, each figure in its place. */
+const told = new Float64Array(LOSS_FIGURES.length);
+/** The band of the ratios: its low end, its high one. */
+const band = new Float64Array(2);
+/** What the gradient of a row is multiplied by, and its advantage. */
+const row = new Float64Array(2);
+/** What a token gains, and at most. */
+const gains = new Float64Array(2);
+/** Its gradient, and that of a held token. */
+const slopes = new Float64Array(2);
 
 /** Counts tokens of advantage A whose ratio lies under the band or over it. */
 export function addOutside(row: Float64Array, under: boolean, A: number, count: number): void {
@@ -17,31 +31,34 @@ export function addOutside(row: Float64Array, under: boolean, A: number, count: 
   if (!under && A > 0) row[PLACE.above]! += count;
 }
 
-/**
- * Row b of a bare call without clamps, with a weight that is a number and not 0. False where a log ratio is too large for it, or NaN: then
- * all that was stored of the row is to be stored anew.
- */
-export function clipPlainRow(a: LossTokenArgs, b: number, weight: number): boolean {
-  const { mask, logProbs, advantages, advantagesPerToken, parameters: p } = a;
-  const { losses, ratios, clipped, gradLogProbs } = a;
+/** Tokens from `begin` on, as clipPlainRow(). */
+function clipPiece(a: LossTokenArgs, begin: number, end: number): boolean {
+  const { mask, logProbs, advantages, advantagesPerToken, losses, ratios, clipped, gradLogProbs } = a;
   const oldLogProbs = a.oldLogProbs!;
-  const low = 1 - p.clipLow;
-  const high = 1 + p.clipHigh;
-  const ofRow = advantagesPerToken ? 0 : advantages[b]!;
-  let loss = 0;
+  const low = band[0]!;
+  const high = band[1]!;
+  const weight = row[0]!;
+  const ofRow = row[1]!;
+  let gained = 0;
   let ratio = 0;
-  let largest = -Infinity;
+  let largest = told[PLACE.rowRatio]!;
   let kept = 0;
   let cuts = 0;
   let sum = 0;
   let absolute = 0;
   let squared = 0;
   let k3 = 0;
-  const row = figuresBehind(a, b);
-  const end = rowEnd(a, b);
-  for (let i = rowBegin(a, b); i < end; ++i) {
+  let below = 0;
+  let above = 0;
+  let outside = 0;
+  let outsidePositive = 0;
+  let outsideNegative = 0;
+  for (let i = begin; i < end; ++i) {
     if (mask !== null && mask[i] === 0) {
-      storeToken(a, i, 0, 0, 0, 0, 0);
+      if (losses !== null) losses[i] = 0;
+      if (ratios !== null) ratios[i] = 0;
+      if (clipped !== null) clipped[i] = 0;
+      if (gradLogProbs !== null) gradLogProbs[i] = 0;
       continue;
     }
     const x = logProbs[i]! - oldLogProbs[i]!;
@@ -55,29 +72,70 @@ export function clipPlainRow(a: LossTokenArgs, b: number, weight: number): boole
       lessOne = r - 1;
     } else return false;
     const A = advantagesPerToken ? advantages[i]! : ofRow;
+    const positive = Number(A > 0);
+    const negative = Number(A < 0);
     const gain = A * r;
-    let held = gain;
-    if (r < low || r > high) {
-      held = A * (r < low ? low : high);
-      if (row !== null) addOutside(row, r < low, A, 1);
-    }
-    const cut = held < gain;
-    const value = 0 - (cut ? held : gain); // 0 −: never −0
-    loss += value;
+    const most = A * band[positive]!;
+    const cut = Number(most < gain);
+    gains[0] = gain;
+    gains[1] = most;
+    const held = gains[cut]!;
+    gained += held;
     ratio += r;
     if (r > largest) largest = r;
     ++kept;
-    if (cut) ++cuts;
+    cuts += cut;
     sum += x;
     absolute += Math.abs(x);
     squared += x * x;
     k3 += lessOne - x;
-    if (losses !== null) losses[i] = value;
+    const under = Number(r < low);
+    const over = Number(r > high);
+    below += under & negative;
+    above += over & positive;
+    outside += under | over;
+    outsidePositive += (under | over) & positive;
+    outsideNegative += (under | over) & negative;
+    if (losses !== null) losses[i] = 0 - held; // 0 −: never −0
     if (ratios !== null) ratios[i] = r;
-    if (clipped !== null) clipped[i] = cut ? 1 : 0;
-    if (gradLogProbs !== null) gradLogProbs[i] = 0 - (cut ? 0 : weight * gain);
+    if (clipped !== null) clipped[i] = cut;
+    if (gradLogProbs === null) continue;
+    slopes[0] = weight * gain;
+    gradLogProbs[i] = 0 - slopes[cut]!;
   }
-  storeSums(a, b, loss, kept, cuts, 0, largest, ratio);
-  if (row) storeLogRatios(row, sum, sum, absolute, squared, k3);
+  told[PLACE.rowRatio] = largest;
+  told[PLACE.loss]! -= gained;
+  told[PLACE.ratio]! += ratio;
+  told[PLACE.kept]! += kept;
+  told[PLACE.clipped]! += cuts;
+  told[PLACE.logRatio]! += sum;
+  told[PLACE.clampedLogRatio]! += sum;
+  told[PLACE.absoluteLogRatio]! += absolute;
+  told[PLACE.squaredLogRatio]! += squared;
+  told[PLACE.ratioK3]! += k3;
+  told[PLACE.below]! += below;
+  told[PLACE.above]! += above;
+  told[PLACE.outside]! += outside;
+  told[PLACE.outsidePositive]! += outsidePositive;
+  told[PLACE.outsideNegative]! += outsideNegative;
+  return true;
+}
+
+/**
+ * Row b of a bare call without clamps, with a weight that is a number and not 0. False where a log ratio is too large for it, or NaN: then
+ * all that was stored of the row is to be stored anew.
+ */
+export function clipPlainRow(a: LossTokenArgs, b: number, weight: number): boolean {
+  band[0] = 1 - a.parameters.clipLow;
+  band[1] = 1 + a.parameters.clipHigh;
+  row[0] = weight;
+  row[1] = a.advantagesPerToken ? 0 : a.advantages[b]!;
+  told.fill(0);
+  told[PLACE.rowRatio] = -Infinity;
+  const end = rowEnd(a, b);
+  for (let i = rowBegin(a, b); i < end; i += PIECE) if (!clipPiece(a, i, Math.min(i + PIECE, end))) return false;
+  figuresBehind(a, b)?.set(told);
+  const { loss, kept, clipped, rowRatio, ratio } = PLACE;
+  storeSums(a, b, told[loss]!, told[kept]!, told[clipped]!, 0, told[rowRatio]!, told[ratio]!);
   return true;
 }

@@ -1,9 +1,9 @@
 // Log ratios (contract: native/include/surprisal/ratio.h). Numbers are float64 here; an array
 // rounds once when it stores.
 import type { FloatArray } from "../../core/dtype";
-import { rowBegin, rowEnd } from "../../core/row-layout";
 import { RATIO_LEVELS, RATIO_REDUCTIONS, type RatioLogArgs, type RatioOps } from "../contract/ratio";
 import { ratioOf } from "./exp-less-one";
+import { addLogRatios } from "./log-ratio-sum";
 
 const TOKEN = RATIO_LEVELS.indexOf("token");
 const SEQUENCE = RATIO_LEVELS.indexOf("sequence");
@@ -23,18 +23,9 @@ function unitRows(a: RatioLogArgs, u: number): ArrayLike<number> {
 
 /** The log ratio of a unit: the mean or sum of the differences over its kept tokens. */
 function unitLogRatio(a: RatioLogArgs, rows: ArrayLike<number>): number {
-  const { mask, logProbs: current, oldLogProbs: old } = a;
-  let sum = 0;
-  let kept = 0;
-  for (let r = 0; r < rows.length; ++r) {
-    const end = rowEnd(a, rows[r]!);
-    for (let i = rowBegin(a, rows[r]!); i < end; ++i) {
-      if (mask !== null && mask[i] === 0) continue;
-      sum += current[i]! - old[i]!;
-      ++kept;
-    }
-  }
-  return a.reduce === SUM || kept === 0 ? sum : sum / kept;
+  const found = { sum: 0, kept: 0 };
+  for (let r = 0; r < rows.length; ++r) addLogRatios(found, a, rows[r]!);
+  return a.reduce === SUM || found.kept === 0 ? found.sum : found.sum / found.kept;
 }
 
 // Loops over tokens read the fields of `a` once and store by themselves: `put` has seen arrays of all kinds.

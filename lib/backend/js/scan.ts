@@ -13,6 +13,7 @@ import {
   type ScanTailArgs,
   type ScanVtraceArgs,
 } from "../contract/scan";
+import { gaeOfKept } from "./scan-kept";
 
 const SKIP = MASK_MODES.indexOf("skip");
 const STEPS = MASK_MODES.indexOf("steps");
@@ -32,36 +33,6 @@ type WithLambdas = Pick<ScanGaeArgs, "lambda" | "lambdas" | "lambdasPerToken">;
 function lambdaAt({ lambda, lambdas, lambdasPerToken }: WithLambdas, b: number, i: number, read: boolean): number {
   if (!lambdas || (lambdasPerToken !== 0 && !read)) return lambda;
   return lambdas[lambdasPerToken !== 0 ? i : b]!;
-}
-
-/** What most calls are: masked tokens are no steps, the discount is one number, both results are asked for. */
-function gaeOfKept(a: ScanGaeArgs, advantages: FloatArray, returns: FloatArray): void {
-  const { mask, rewards, values, gamma } = a;
-  for (let b = 0; b < a.B; ++b) {
-    const decay = gamma * (a.lambdas ? a.lambdas[b]! : a.lambda);
-    let nextValue = a.bootstrap ? a.bootstrap[b]! : 0;
-    let advantage = 0;
-    const begin = rowBegin(a, b);
-    for (let end = rowEnd(a, b); end > begin;) {
-      // A run of kept tokens at a time, and the masked ones behind it.
-      let last = end;
-      while (mask !== null && last > begin && mask[last - 1] === 0) --last;
-      for (let i = last; i < end; ++i) {
-        advantages[i] = 0;
-        returns[i] = 0;
-      }
-      let first = mask === null ? begin : last;
-      while (first > begin && mask![first - 1] !== 0) --first;
-      for (let i = last - 1; i >= first; --i) {
-        const value = values[i]!;
-        advantage = rewards[i]! + gamma * nextValue - value + decay * advantage;
-        nextValue = value;
-        advantages[i] = advantage;
-        returns[i] = advantage + value;
-      }
-      end = first;
-    }
-  }
 }
 
 function scanGae(a: ScanGaeArgs): void {
