@@ -26,6 +26,11 @@ SRP_INLINE F64 exp_within(F64 x) {
   return fma(e.power, e.rest, e.power);
 }
 
+// Of an exponent of at most 0: exactly 0 below the least one, whatever exp_within() makes of it.
+SRP_INLINE F64 probability_of(F64 exponent) {
+  return pick(at_least(exponent, splat(kLeastExponent)), exp_within(exponent), F64{});
+}
+
 struct KlLanes {
   F64 student = {}, teacher = {}, apart = {};
 };
@@ -102,8 +107,8 @@ static void forward_gradient(const DivergenceRow<T>& row, double student_factor,
   const ExponentMap student = exponent_map(row.student_side), teacher = exponent_map(row.teacher_side);
   const F64 of_student = splat(student_factor), of_teacher = splat(teacher_factor);
   write_gradient(row, grad, [&](F64 s, F64 t) {
-    const F64 of_t = of_teacher * exp_flushed(exponent_of(teacher, t));
-    return fma(of_student, exp_flushed(exponent_of(student, s)), F64{} - of_t);
+    const F64 of_t = of_teacher * probability_of(exponent_of(teacher, t));
+    return fma(of_student, probability_of(exponent_of(student, s)), F64{} - of_t);
   });
 }
 
@@ -114,7 +119,7 @@ static void reverse_gradient(const DivergenceRow<T>& row, double student_factor,
   const F64 factor = splat(student_factor), mean = splat(apart), least = splat(-1e300);
   write_gradient(row, grad, [&](F64 s, F64 t) {
     const F64 own = exponent_of(student, s), other = exponent_of(teacher, t);
-    return factor * exp_flushed(own) * (larger(own, least) - larger(other, least) - mean) + F64{};
+    return factor * probability_of(own) * (larger(own, least) - larger(other, least) - mean) + F64{};
   });
 }
 
