@@ -92,7 +92,7 @@ SRP_INLINE void prefetch_round(const T* x) {
 // From column i on, as far as whole rounds go: the first column that is left.
 template <bool kPastCache, class Rounding, class Map, class T>
 SRP_INLINE int64_t gradient_stream(const Map& map, const T* x, T* grad, int64_t i, int64_t V) {
-  if constexpr (kBeginsAhead) {
+  if constexpr (kBeginsAhead<T>) {
     if (i + kRound > V) return i;
     BegunPair<Map> ahead = begin_pair(map, x + i);
     const auto put = [&](int64_t at, bool last) {
@@ -151,7 +151,7 @@ static void gradient_row(const T* x, T* grad, int64_t V, const LogprobGradient& 
   const F32 top = splat(g.max_logit), low = splat(kExp2Low / rate),
             a = splat(static_cast<float>((0 - g.sum - g.entropy_grad * g.mean_gap) * scale)),
             b = splat(static_cast<float>((0 - g.entropy_grad * slope) * scale));
-  if (kBeginsAhead && g.entropy_grad == 0)
+  if (kBeginsAhead<T> && g.entropy_grad == 0)
     return gradient_columns_of<Rounding>(GradientMap<false>{top, low, splat(rate), a, b, {}}, x, grad, V, past_cache);
   gradient_columns_of<Rounding>(GradientMap<true>{top, low, splat(rate), a, b, {}}, x, grad, V, past_cache);
 }

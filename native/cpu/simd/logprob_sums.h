@@ -22,10 +22,13 @@ constexpr int64_t kTerms = 32;
 constexpr int64_t kAccumulators = 4;
 constexpr int64_t kTerms = 16;
 #endif
+// Whether the terms of the next registers begin before those at hand end: a core looks ahead no further than four terms, which wait for their
+// own steps. Not of float32, whose terms wait for memory: they are the slower for it.
 #if defined(SRP_LEVEL_AVX512)
-constexpr bool kBeginsAhead =
-    true;  // the next terms, before those at hand end: a core looks ahead no further than four of them
+template <class T>
+constexpr bool kBeginsAhead = sizeof(T) == 2;
 #else
+template <class T>
 constexpr bool kBeginsAhead = false;
 #endif
 constexpr int64_t kStep = kAccumulators * kLanes;  // elements of one round of the loop
@@ -106,7 +109,7 @@ SRP_INLINE LogprobBlock sum_block(const LogprobMap& map, const T* x, int64_t n) 
   const auto add = [&](const BegunTerm& begun, int64_t k) {
     add_term<kSquares>(map, begun, &block.s[k], &block.w[k], &block.q[k]);
   };
-  if (kBeginsAhead) {
+  if (kBeginsAhead<T>) {
     BegunTerm first, second;
     const auto begin = [&](const T* at) {
       const Pair pair = load_pair(at, high);
@@ -127,7 +130,7 @@ SRP_INLINE LogprobBlock sum_block(const LogprobMap& map, const T* x, int64_t n) 
     }
     step(true);
   }
-  for (; !kBeginsAhead && i < n; i += kStep) {
+  for (; !kBeginsAhead<T> && i < n; i += kStep) {
     prefetch_step(x + i);
     for (int64_t k = 0; k < kAccumulators; k += 2) {
       const Pair pair = load_pair(x + i + k * kLanes, high);
