@@ -6,6 +6,9 @@
 // an id, which the second touch reads by, and take 64 of a thread; but a register has no index, so that the code of a slice would be as long
 // as its 128 ids a lane, four times as long as that of a chunk.
 //
+// Bulk copies with barriers, which sm_90 has, would take away 4 of the 304 instructions of a turn of bfloat16, which by their count hold
+// nothing back, and the polls of a barrier would come instead; rows that are not aligned to 16 bytes would still need copies of their own.
+//
 // A lane copies and reads the same 16 bytes, so it waits for its own copies alone. Which elements a lane takes is counted from the row's first
 // one; where a row is not aligned, they come four bytes at a time, and 16-bit numbers at an odd place as parts of five words.
 #pragma once
