@@ -170,10 +170,10 @@ struct WantedQuantile {
 // ledger    select_quantile
 // bytes     n (s + mask) + n selected
 // limit     memory
-// notes     the last launch of a larger batch
+// notes     the last launch of a larger batch. Bounds without a number of blocks make ptxas spill for sm_80
 // turn      16 of mark_quantile_kernel<float>: whole, 4 loads16, 16 stored; 6 bytes; at most 20.5, 20.4 on sm_89
 template <class F>
-__global__ void __launch_bounds__(kBatchThreads, 4)  // told of fewer blocks, ptxas spills for sm_80
+__global__ void __launch_bounds__(kBatchThreads, 4)
     mark_quantile_kernel(ValueKeys<F> keys, srp_select_quantile_args a,
                          const Ranking<typename ValueKeys<F>::Key, 2>* state) {
   const auto now = *state;
