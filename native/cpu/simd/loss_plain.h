@@ -1,8 +1,9 @@
 // Plain rows of loss_token, which most are: the clipped surrogate with neither cap nor clamps nor factors, a weight that multiplies,
 // and with or without a KL term.
 //
-// A tile of tokens at a time goes through its stages, each a loop of its own: ratios, KL terms, losses with gradients, figures. One loop over
-// all of it has more constants and sums than there are registers, and chains that are longer than a processor looks ahead.
+// A tile of tokens at a time goes through its stages, each a loop of its own with the figures that it adds up: ratios, KL terms, losses with
+// gradients. One loop over all of it has more constants and sums than there are registers, and chains that are longer than a processor looks
+// ahead. Where all of a tile is kept its mask is not read again.
 namespace srp::cpu::SRP_LEVEL {
 
 template <class F>
