@@ -7,12 +7,13 @@
 //               values: a third walk, over the mask alone unless there is a KL term
 //
 // Memory is read once as long as the rows in work fit L2; a second walk goes back through its row. Everything is float64 by contract. With
-// figures that is about 100 operations a token, by count: on sm_90 they take as long as moving the token's bytes, and longer on GPUs with
-// fewer float64 units.
+// figures that is about 100 operations a token, by count: on sm_90 they take as long as moving the token's bytes. GPUs with few
+// float64 units have tokens of float32 in pairs of float32 (loss_pairs.cuh).
 #include "backend.cuh"
 #include "launch.cuh"
 #include "loss_figures.cuh"
 #include "loss_groups.cuh"
+#include "loss_pairs.cuh"
 #include "loss_tokens.cuh"
 #include "quads.cuh"
 #include "shared/loss_rows.h"
@@ -24,17 +25,17 @@ namespace {
 // it is the clipped loss of all kept tokens, without such, KL term, factors or marks. kWarpBlocks: blocks of a multiprocessor, where warps
 // take rows; with two that know nothing the compiler would spill.
 struct NothingKnown {
-  static constexpr bool kPlain = false;
+  static constexpr bool kPlain = false, kPairs = false;
   static constexpr int kWarpBlocks = 1;
   static __device__ __forceinline__ void say(LossArgs&) {}
 };
 struct NoBounds {
-  static constexpr bool kPlain = false;
+  static constexpr bool kPlain = false, kPairs = true;
   static constexpr int kWarpBlocks = 2;
   static __device__ __forceinline__ void say(LossArgs& a) { a.clip_lows = a.clip_highs = a.ratio_caps = nullptr; }
 };
 struct PlainClip {
-  static constexpr bool kPlain = true;
+  static constexpr bool kPlain = true, kPairs = true;
   static constexpr int kWarpBlocks = 2;
   static bool holds(const LossArgs& a) {
     return a.form == SRP_LOSS_CLIP && !a.reference_log_probs && !a.factors && !a.term_mask && !a.marks;
@@ -50,14 +51,15 @@ struct PlainClip {
 // ledger    loss_token
 // bytes     n (s inputs + s outputs + masks) + B inputs
 // limit     issue
-// notes     one walk, the next run of inputs on its way; float64 throughout: about 100 operations a token with figures
+// notes     one walk, the next run of inputs on its way; float64 throughout, about 100 operations a token with figures, or pairs of
+//           float32 where float64 is slow
 // shared    47104
 // variants  code for the common options alone leaves a loop without branches for the others; of a row's length: a warp alone has no
 //           barriers, and of rows beyond 512 tokens a block's warps share one
 // turn      4 of token_losses_kernel<BlockPieces, float, PlainClip>: 36 loaded, 4 stored, 20 float64, inner 4; 13 bytes; at most
-//           163, 148 on sm_89; must 0.5; before 177.3
-// short     float64 by contract: the power of a ratio, its clamps and the choice of a branch take about 140 instructions a kept
-//           token, and its way through shared memory 40 more
+//           163; must 0.5; before 177.3
+// sm_89     4 of token_losses_kernel<BlockPieces, float, PlainClip>: 36 loaded, 4 stored, 100 fused, 16 wide, inner 4; 13 bytes; at
+//           most 333; must 0.5; before 177.3
 // measured  0.43 of a copy, with code for every form in the loop
 template <class Team, class F, class Known>
 __global__ void __launch_bounds__(kPieceLanes, Team::kTeams > 1 ? Known::kWarpBlocks : 2)
@@ -72,10 +74,17 @@ __global__ void __launch_bounds__(kPieceLanes, Team::kTeams > 1 ? Known::kWarpBl
   const RowScale scale = row_scale(a, b);
   LossTokens<F> tokens(a, range, Known::kPlain, memory);
   LossTally tally;
+  PairTokens<Known::kPairs && sizeof(F) == sizeof(float)> pairs(a, p, scale, tally);
+  const auto add = [&](const LossArgs& few, int i, int64_t o, LaneFigures& figures) {
+    if (pairs.takes(few, b, i))
+      pairs.add(few, b, i, o);
+    else
+      token_loss<F>(few, b, i, o, p, scale, &figures);
+  };
   if (!a.figures) {
     Team::each_lane(lanes, [&](int lane) {
       LaneFigures unread(tally);
-      tokens.each(lane, [&](const LossArgs& few, int i, int64_t o) { token_loss<F>(few, b, i, o, p, scale, &unread); });
+      tokens.each(lane, [&](const LossArgs& few, int i, int64_t o) { add(few, i, o, unread); });
     });
     return;
   }
@@ -84,8 +93,11 @@ __global__ void __launch_bounds__(kPieceLanes, Team::kTeams > 1 ? Known::kWarpBl
     LaneFigures figures(tally);
     figures.at[SRP_FIGURE_ROW_RATIO] = tally.largest;
     tokens.template each<false>(
-        lane, [&](const LossArgs& few, int i, int64_t o) { token_loss<F>(few, b, i, o, p, scale, &figures); },
-        [&] { tally.ran<LossTokens<F>::kOfLane>(); });
+        lane, [&](const LossArgs& few, int i, int64_t o) { add(few, i, o, figures); },
+        [&] {
+          pairs.ran(a, figures);
+          tally.ran<LossTokens<F>::kOfLane>();
+        });
     tally.largest = figures.at[SRP_FIGURE_ROW_RATIO];
     Sums mine;
     figures.to(SRP_FIGURE_RATIO, mine);

@@ -112,7 +112,8 @@ __device__ __forceinline__ Largest joined(const Largest& a, const Largest& b) { 
 struct CountsInTally {
   LossTally* tally;
 
-  SRP_HD void add(double*, int figure, bool says) {
+  template <class N>
+  SRP_HD void add(N*, int figure, bool says) {
     const int place = LossTally::place(figure);
     tally->words[place / LossTally::kOfWord] += (says ? 1u : 0u) << (place % LossTally::kOfWord * LossTally::kBits);
   }

@@ -29,6 +29,9 @@ constexpr int warpSize = 32;
 
 namespace srp::emulation {
 
+// Whether the device is one whose kernels take pairs of float32 for float64: of capability 8.9.
+bool slow_float64();
+
 // Where in the kernel's source a thread waits.
 struct Site {
   const char* file;

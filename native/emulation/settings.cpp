@@ -78,10 +78,10 @@ const Variable kVariables[] = {
        settings.devices = static_cast<int>(number);
        return true;
      }},
-    {"SURPRISAL_EMULATION_CAPABILITY", "8.0 or 9.0",
+    {"SURPRISAL_EMULATION_CAPABILITY", "8.0, 8.9 or 9.0",
      [](const std::string& text, Settings& settings) {
-       settings.capability = text == "8.0" ? 80 : 90;
-       return text == "8.0" || text == "9.0";
+       settings.capability = text == "8.0" ? 80 : text == "8.9" ? 89 : 90;
+       return text == "8.0" || text == "8.9" || text == "9.0";
      }},
     {"SURPRISAL_EMULATION_MULTIPROCESSORS", "1 to 1024",
      [](const std::string& text, Settings& settings) {
@@ -131,6 +131,11 @@ Settings current_settings() {
   auto& s = process_wide<Shared>();
   std::lock_guard<std::mutex> lock(s.mutex);
   return s.settings;
+}
+
+bool slow_float64() {  // machine.h
+  static const bool slow = current_settings().capability == 89;
+  return slow;
 }
 
 // SplitMix64.

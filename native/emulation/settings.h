@@ -23,7 +23,7 @@ struct Settings {
   Streams streams = Streams::async;
   uint64_t delay_seed = 1;
   int devices = 1;
-  int capability = 90;  // of compute: 80 has no products of warpgroups
+  int capability = 90;  // of compute: 80 has no products of warpgroups, 89 slow float64 besides
   int multiprocessors = 132;  // that each says it has: launches are cut by it
   size_t memory = 0;  // bytes of each device; 0: as much as the host has
   bool sticky = false;  // a fault stays with its device until the process ends, as on hardware

@@ -56,9 +56,11 @@ SRP_HD bool read_bounds(const LossArgs& a, int64_t b, int64_t i, bool tokens, Lo
 }
 
 // The weights of a row's sums in the total.
-struct RowScale {
-  double policy, kl;
+template <class N>
+struct RowScaleOf {
+  N policy, kl;
 };
+using RowScale = RowScaleOf<double>;
 
 SRP_HD RowScale row_scale(const LossArgs& a, int64_t b) {
   const double policy = a.row_weights ? finite_or_nan(a.row_weights[b]) : 1.0;
@@ -67,9 +69,9 @@ SRP_HD RowScale row_scale(const LossArgs& a, int64_t b) {
 
 SRP_HD bool is_term(const LossArgs& a, int64_t i) { return !a.term_mask || a.term_mask[i]; }
 
-template <class F>
-SRP_HD double advantage_of(const LossArgs& a, int64_t b, int64_t i) {
-  return load(static_cast<const F*>(a.advantages), a.advantages_per_token ? i : b);
+template <class F, class N = double>
+SRP_HD N advantage_of(const LossArgs& a, int64_t b, int64_t i) {
+  return number_at<N>(static_cast<const F*>(a.advantages), a.advantages_per_token ? i : b);
 }
 
 // The same once the bounds of token o of the batch stand in `p`.
@@ -78,30 +80,29 @@ SRP_HD double bounded_advantage(const LossArgs& a, int64_t b, int64_t i, int64_t
   return has_bounds(a) && !read_bounds<F>(a, b, o, true, p) ? NAN : advantage_of<F>(a, b, i);
 }
 
-template <class F>
-SRP_HD double factor_of(const LossArgs& a, int64_t b, int64_t i) {
-  return a.factors ? load(static_cast<const F*>(a.factors), a.factors_per_token ? i : b) : 1.0;
+template <class F, class N = double>
+SRP_HD N factor_of(const LossArgs& a, int64_t b, int64_t i) {
+  return a.factors ? number_at<N>(static_cast<const F*>(a.factors), a.factors_per_token ? i : b) : N(1);
 }
 
-template <class F>
-SRP_HD LossPoint<double> point_at(const LossArgs& a, int64_t i, double log_prob) {
-  const double old_log_prob =
-      a.old_log_probs && !a.old_log_probs_per_row ? load(static_cast<const F*>(a.old_log_probs), i) : log_prob;
+template <class F, class N>
+SRP_HD LossPoint<N> point_at(const LossArgs& a, int64_t i, N log_prob) {
+  const bool of_tokens = a.old_log_probs && !a.old_log_probs_per_row;
+  const N old_log_prob = of_tokens ? number_at<N>(static_cast<const F*>(a.old_log_probs), i) : log_prob;
   // Without old_log_probs the log ratio is 0, but NaN where log_prob is: inf - inf must not make another NaN.
-  const double log_ratio =
-      a.old_log_probs && !a.old_log_probs_per_row ? log_prob - old_log_prob : (log_prob != log_prob ? log_prob : 0.0);
+  const N log_ratio = of_tokens ? log_prob - old_log_prob : (log_prob != log_prob ? log_prob : N(0));
   return {log_ratio, log_prob, old_log_prob, a.marks && a.marks[i]};
 }
 
-template <class F>
-SRP_HD LossPoint<double> point_of(const LossArgs& a, int64_t i) {
-  return point_at<F>(a, i, load(static_cast<const F*>(a.log_probs), i));
+template <class F, class N = double>
+SRP_HD LossPoint<N> point_of(const LossArgs& a, int64_t i) {
+  return point_at<F>(a, i, number_at<N>(static_cast<const F*>(a.log_probs), i));
 }
 
-// 0 added: what is cut off is +0, never -0.
-template <class F>
-SRP_HD void store_real(void* out, int64_t i, double x) {
-  if (out) store(static_cast<F*>(out), i, x + 0.0);
+// What is cut off is +0, never -0.
+template <class F, class N>
+SRP_HD void store_real(void* out, int64_t i, N x) {
+  if (out) store(static_cast<F*>(out), i, without_sign_of_zero(x));
 }
 
 SRP_HD void store_flag(uint8_t* out, int64_t i, bool flag) {
@@ -112,54 +113,58 @@ SRP_HD void store_flag(uint8_t* out, int64_t i, bool flag) {
 
 // The estimate, times the ratio where times_ratio says so: that of the token or the row. `local` ratios carry their gradient
 // to the token alone.
-template <class F>
-SRP_HD KlTerm<double> token_kl(const LossArgs& a, int64_t i, double log_prob, const ClampedRatio<double>& ratio,
-                               bool local) {
-  if (!a.reference_log_probs) return {0, 0};
-  const KlTerm<double> kl = KlForm::at(log_prob - load(static_cast<const F*>(a.reference_log_probs), i), a.kl);
+template <class F, class N, class Kl>
+SRP_HD KlTerm<N> token_kl(const LossArgs& a, int64_t i, N log_prob, const ClampedRatio<N>& ratio, bool local,
+                          const Kl& parameters) {
+  if (!a.reference_log_probs) return {N(0), N(0)};
+  const N reference = number_at<N>(static_cast<const F*>(a.reference_log_probs), i);
+  const KlTerm<N> kl = KlForm::at(log_prob - reference, parameters);
   return a.kl.times_ratio ? times_ratio(kl, ratio.ratio, local && !ratio.held) : kl;
 }
 
 // The token's ratio, where only the KL term asks for it.
-SRP_HD ClampedRatio<double> own_ratio(const LossArgs& a, double log_ratio, const LossParameters& p) {
-  return a.kl.times_ratio ? ClampedRatio<double>::of(log_ratio, p) : ClampedRatio<double>{log_ratio, 1, false};
+template <class N, class P>
+SRP_HD ClampedRatio<N> own_ratio(const LossArgs& a, N log_ratio, const P& p) {
+  return a.kl.times_ratio ? ClampedRatio<N>::of(log_ratio, p) : ClampedRatio<N>{log_ratio, N(1), false};
 }
 
 // Figures
 
 // What a row's tokens add up. How many tokens there are of a kind, `Counts` keeps: among the figures (CountsInPlace) or apart.
-template <class Counts>
+template <class Counts, class N = double>
 struct FiguresWith {
-  double at[SRP_LOSS_FIGURES];
+  N at[SRP_LOSS_FIGURES];
   Counts counts;
 
   SRP_HD FiguresWith() {
-    for (int k = 0; k < SRP_LOSS_FIGURES; ++k) at[k] = 0;
+    for (int k = 0; k < SRP_LOSS_FIGURES; ++k) at[k] = N(0);
   }
 
   SRP_HD void count(int figure, bool says) { counts.add(at, figure, says); }
 
-  SRP_HD void add_log_ratio(double x, double log_clamp) {
-    const double e = expm1(x);
+  SRP_HD void add_log_ratio(N x, N log_clamp) {
+    const N e = exponential_less_one(x);
     at[SRP_FIGURE_LOG_RATIO] += x;
     at[SRP_FIGURE_CLAMPED_LOG_RATIO] += clamp(x, -log_clamp, log_clamp);
-    at[SRP_FIGURE_ABSOLUTE_LOG_RATIO] += fabs(x);
+    at[SRP_FIGURE_ABSOLUTE_LOG_RATIO] += magnitude(x);
     at[SRP_FIGURE_SQUARED_LOG_RATIO] += x * x;
-    at[SRP_FIGURE_RATIO_K3] += e == INFINITY ? e : e - x;
+    at[SRP_FIGURE_RATIO_K3] += e == N(INFINITY) ? e : beyond_line(e, x);
   }
 
   // `value` of a kept token against a band.
-  SRP_HD void add_band(double value, double low, double high, double advantage) {
+  SRP_HD void add_band(N value, N low, N high, N advantage) {
     const bool outside = value < low || value > high;
-    count(SRP_FIGURE_BELOW, value < low && advantage < 0);
-    count(SRP_FIGURE_ABOVE, value > high && advantage > 0);
+    count(SRP_FIGURE_BELOW, value < low && advantage < N(0));
+    count(SRP_FIGURE_ABOVE, value > high && advantage > N(0));
     count(SRP_FIGURE_OUTSIDE, outside);
-    count(SRP_FIGURE_OUTSIDE_POSITIVE, outside && advantage > 0);
-    count(SRP_FIGURE_OUTSIDE_NEGATIVE, outside && advantage < 0);
+    count(SRP_FIGURE_OUTSIDE_POSITIVE, outside && advantage > N(0));
+    count(SRP_FIGURE_OUTSIDE_NEGATIVE, outside && advantage < N(0));
   }
 
-  SRP_HD void add_ratio(double ratio, double advantage, const LossParameters& p) {
-    add_band(ratio > p.ratio_cap ? p.ratio_cap : ratio, 1 - p.clip_low, 1 + p.clip_high, advantage);
+  template <class P>
+  SRP_HD void add_ratio(N ratio, N advantage, const P& p) {
+    const N cap(p.ratio_cap);
+    add_band(ratio > cap ? cap : ratio, N(1) - N(p.clip_low), N(1) + N(p.clip_high), advantage);
   }
 
   SRP_HD void add_flags(bool term, bool clipped, bool limited) {
@@ -179,7 +184,10 @@ using LossFigures = FiguresWith<CountsInPlace>;
 SRP_HD bool wants_all(const LossArgs& a) { return a.figures && a.figure_count > SRP_LOSS_SUMS; }
 
 // NaN wins over every number.
-SRP_HD double larger(double a, double b) { return a != a || a >= b ? a : b; }
+template <class N>
+SRP_HD N larger(N a, N b) {
+  return a != a || a >= b ? a : b;
+}
 
 // figure_count is SRP_LOSS_SUMS or SRP_LOSS_FIGURES. 0 added: no figure is -0.
 SRP_HD void store_figures(const LossArgs& a, int64_t b, const LossFigures& row) {
@@ -201,41 +209,42 @@ SRP_HD LossFigures token_figures() {
 }
 
 // What a kept token costs: loss and slope with factor, 0 where it is no term.
+template <class N>
 struct TokenCost {
-  LossTerm<double> form;
-  KlTerm<double> kl;
-  double loss, slope;
+  LossTerm<N> form;
+  KlTerm<N> kl;
+  N loss, slope;
   bool term;
 
-  SRP_HD double grad(const RowScale& scale) const { return scaled(scale.policy, slope) + scaled(scale.kl, kl.slope); }
+  SRP_HD N grad(const RowScaleOf<N>& scale) const { return scaled(scale.policy, slope) + scaled(scale.kl, kl.slope); }
 };
 
-template <class F>
-SRP_HD TokenCost token_cost(const LossArgs& a, int64_t b, int64_t i, const LossParameters& p,
-                            const LossPoint<double>& point, double advantage) {
-  const LossTerm<double> t = loss_term(a.form, point, advantage, p);
+template <class F, class N, class P, class Kl>
+SRP_HD TokenCost<N> token_cost(const LossArgs& a, int64_t b, int64_t i, const P& p, const Kl& kl,
+                               const LossPoint<N>& point, N advantage) {
+  const LossTerm<N> t = loss_term(a.form, point, advantage, p);
   const bool term = is_term(a, i);
-  const double factor = term ? factor_of<F>(a, b, i) : 0.0;
-  return {t, token_kl<F>(a, i, point.log_prob, own_ratio(a, point.log_ratio, p), true),
-          term ? scaled(factor, t.loss) : 0.0, term ? scaled(factor, t.slope) : 0.0, term};
+  const N factor = term ? factor_of<F, N>(a, b, i) : N(0);
+  return {t, token_kl<F>(a, i, point.log_prob, own_ratio(a, point.log_ratio, p), true, kl),
+          term ? scaled(factor, t.loss) : N(0), term ? scaled(factor, t.slope) : N(0), term};
 }
 
-// Token i of row b: its outputs, which are elements o, and its part of the row's figures. Its bounds are elements o, too.
-template <class F, class Counts>
-SRP_HD void token_loss(const LossArgs& a, int64_t b, int64_t i, int64_t o, const LossParameters& all,
-                       const RowScale& scale, FiguresWith<Counts>* row) {
-  if (!is_kept(a, i)) {
-    store_real<F>(a.losses, o, 0);
-    store_real<F>(a.ratios, o, 0);
-    store_real<F>(a.kl_values, o, 0);
-    store_flag(a.clipped, o, false);
-    store_real<F>(a.grad_log_probs, o, 0);
-    return;
-  }
-  LossParameters p = all;
-  const double advantage = bounded_advantage<F>(a, b, i, o, &p);
-  const LossPoint<double> point = point_of<F>(a, i);
-  const TokenCost cost = token_cost<F>(a, b, i, p, point, advantage);
+// A token that the mask leaves out: its outputs are elements o.
+template <class F>
+SRP_HD void token_without_loss(const LossArgs& a, int64_t o) {
+  store_real<F>(a.losses, o, 0.0);
+  store_real<F>(a.ratios, o, 0.0);
+  store_real<F>(a.kl_values, o, 0.0);
+  store_flag(a.clipped, o, false);
+  store_real<F>(a.grad_log_probs, o, 0.0);
+}
+
+// Token i of row b, which is kept: its outputs, which are elements o, and its part of the row's figures.
+template <class F, class N, class P, class Kl, class Counts>
+SRP_HD void kept_token_loss(const LossArgs& a, int64_t b, int64_t i, int64_t o, const P& p, const Kl& kl, N advantage,
+                            const RowScaleOf<N>& scale, FiguresWith<Counts, N>* row) {
+  const LossPoint<N> point = point_of<F, N>(a, i);
+  const TokenCost<N> cost = token_cost<F>(a, b, i, p, kl, point, advantage);
   store_real<F>(a.losses, o, cost.loss);
   store_real<F>(a.ratios, o, cost.form.ratio);
   store_real<F>(a.kl_values, o, cost.kl.value);
@@ -249,7 +258,17 @@ SRP_HD void token_loss(const LossArgs& a, int64_t b, int64_t i, int64_t o, const
   row->add_flags(cost.term, cost.form.clipped, cost.form.limited);
   if (!wants_all(a)) return;
   row->add_ratio(cost.form.ratio, advantage, p);
-  row->add_log_ratio(point.log_ratio, p.log_clamp);
+  row->add_log_ratio(point.log_ratio, N(p.log_clamp));
+}
+
+// Token i of row b, kept or not. Its bounds are elements o, too.
+template <class F, class Counts>
+SRP_HD void token_loss(const LossArgs& a, int64_t b, int64_t i, int64_t o, const LossParameters& all,
+                       const RowScale& scale, FiguresWith<Counts>* row) {
+  if (!is_kept(a, i)) return token_without_loss<F>(a, o);
+  LossParameters p = all;
+  const double advantage = bounded_advantage<F>(a, b, i, o, &p);
+  kept_token_loss<F>(a, b, i, o, p, a.kl, advantage, scale, row);
 }
 
 // Checks

@@ -49,7 +49,7 @@ SRP_HD double rounded(double x) { return static_cast<double>(static_cast<float>(
 SRP_HD double token_slope(const LossArgs& t, const LossParameters& all, int64_t i, double log_prob) {
   LossParameters p = all;
   const double advantage = bounded_advantage<double>(t, i, i, i, &p);
-  const TokenCost cost = token_cost<double>(t, i, i, p, point_at<double>(t, i, log_prob), advantage);
+  const TokenCost<double> cost = token_cost<double>(t, i, i, p, t.kl, point_at<double>(t, i, log_prob), advantage);
   return cost.grad(row_scale(t, i)) + 0.0;
 }
 

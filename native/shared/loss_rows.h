@@ -201,8 +201,8 @@ SRP_HD RowToken row_token(const LossArgs& a, int64_t b, int64_t i, int64_t o, co
 template <class F>
 SRP_HD KlTerm<double> row_kl(const LossArgs& a, int64_t i, const LossParameters& p, const RowForm& row,
                              const RowToken& token) {
-  if (!sums_its_own(a.form)) return token_kl<F>(a, i, token.log_prob, row.ratio, !goes_through(a.form));
-  return token_kl<F>(a, i, token.log_prob, own_ratio(a, token.log_ratio, p), true);
+  if (!sums_its_own(a.form)) return token_kl<F>(a, i, token.log_prob, row.ratio, !goes_through(a.form), a.kl);
+  return token_kl<F>(a, i, token.log_prob, own_ratio(a, token.log_ratio, p), true, a.kl);
 }
 
 // Everything of token i but its gradient; outputs are elements o. `slope` adds up what goes through the row.
@@ -211,8 +211,8 @@ SRP_HD void row_value(const LossArgs& a, int64_t b, int64_t i, int64_t o, const 
                       FiguresWith<Counts>* figures, double* slope) {
   void* const losses = counts_once(a.form) ? nullptr : a.losses;
   if (!is_kept(a, i)) {
-    store_real<F>(losses, o, 0);
-    store_real<F>(a.kl_values, o, 0);
+    store_real<F>(losses, o, 0.0);
+    store_real<F>(a.kl_values, o, 0.0);
     if (!is_whole(a.form)) store_flag(a.clipped, o, false);
     return;
   }
@@ -280,7 +280,7 @@ template <class F>
 SRP_HD void row_grad(const LossArgs& a, int64_t b, int64_t i, int64_t o, const LossParameters& all,
                      const RowScale& scale, const RowForm& row, double through) {
   if (!is_kept(a, i)) {
-    store_real<F>(a.grad_log_probs, o, 0);
+    store_real<F>(a.grad_log_probs, o, 0.0);
     return;
   }
   LossParameters p = all;

@@ -1,6 +1,7 @@
 // Number types that one text of arithmetic shares between the CPU, CUDA and emulated backends.
 //
 //   load<double>(p, i)   element i of p as a wider number (half types are bit patterns)
+//   number_at<N>(p, i)   the same as an N, which is made of a float or a double
 //   store(p, i, x)       the nearest representable value, ties to even, NaN kept
 //   select(c, a, b)      c ? a : b, spelled as a function so that a vector type can overload it
 #ifndef SURPRISAL_SHARED_NUMBER_H
@@ -96,10 +97,17 @@ SRP_HD double load(const T* p, int64_t i) {
   return static_cast<double>(to_float(p[i]));
 }
 
-template <class T>
-SRP_HD void store(T* p, int64_t i, double x) {
+template <class N, class T>
+SRP_HD N number_at(const T* p, int64_t i) {
+  return N(to_float(p[i]));
+}
+
+template <class T, class N>
+SRP_HD void store(T* p, int64_t i, N x) {
   put(p + i, x);
 }
+
+SRP_HD double without_sign_of_zero(double x) { return x + 0.0; }
 
 template <class T>
 SRP_HD T select(bool condition, T a, T b) {

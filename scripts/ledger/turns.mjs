@@ -28,6 +28,7 @@ const KINDS = [
   ["warpgroup", /^HGMMA\b/, productsOf],
   ["wide", /^(F2F|I2F|F2I)\b.*64/],
   ["float64", /^D(ADD|MUL|FMA|SETP|MNMX)\b/],
+  ["fused", /^FFMA\b/], // of float32
   ["votes", /^(VOTE|VOTEU|MATCH)\b/],
   ["barriers", /^(BAR|SYNCS)\b/],
   ["branches", /^(BRA|BRX|CALL|RET|BSSY|BSYNC|WARPSYNC)\b/],
@@ -129,7 +130,8 @@ export function turnOf(blocks, { needed, none = [], inner = 1, whole = false }) 
     const found = turn(needed);
     if (found) satisfied.push(head);
     if (found && (!least || found.instructions < least.instructions)) least = found;
-    const around = inner > 1 && !found && ((needed.float64 && turn({ float64: 1 })) || turn({}));
+    const kind = ["fused", "float64"].find((kind) => needed[kind]);
+    const around = inner > 1 && !found && ((kind && turn({ [kind]: 1 })) || turn({}));
     if (around) costs[head] = sum(costs[head], around, inner - 1);
   }
   if (least && !whole) return least;

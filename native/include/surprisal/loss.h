@@ -41,7 +41,8 @@
  *           alone: one after the other, or in lanes that count from where it begins. Batch figures are their sums in
  *           row order. The band is that of the clip widths, for the capped ratio: the row's in THROUGH forms and
  *           SRP_ROW_CLIP_LOCAL, the token's elsewhere; SRP_ROW_GEOMETRIC: for x
- * precision everything in float64, rounded once on store
+ * precision everything in float64, rounded once on store; what single tokens of loss_token have in float32 without bounds, a device
+ *           whose float64 is slow computes within 1e-12 of that
  * memory    outputs may not overlap inputs or one another; rows as in backend.h */
 #ifndef SURPRISAL_LOSS_H
 #define SURPRISAL_LOSS_H
