@@ -12,12 +12,13 @@
 
 #include "divergence.cuh"
 #include "greatest.cuh"
-#include "powers.cuh"
+#include "pair_powers.cuh"
 
 namespace srp::cuda {
 namespace {
 
 constexpr double kLeast = -32.0 * 990;  // of the arguments of powers that need no care, in 32nds
+constexpr double kLeastOfPairs = -32.0 * 100;  // of pairs of float32
 constexpr double kRise = 32.0 * 8;  // above the top, in 32nds: there the top rises
 
 // One side of a row.
@@ -34,6 +35,7 @@ struct Logits {
   __device__ __forceinline__ Vector<T> load_at(int64_t j, int64_t V) const {
     return aligned && j + Vector<T>::kCount <= V ? load_vector(x + j) : load_pieces(x, j, V);
   }
+  __device__ __forceinline__ TwoFloats pair_below_top(float number) const { return TwoFloats::sum(number, -top); }
   __device__ __forceinline__ double below_top(float number) const {
     return static_cast<double>(number) - static_cast<double>(top);
   }
@@ -42,8 +44,8 @@ struct Logits {
     const double rise = roof == -INFINITY ? 0 : below_top(number);
     top = number;
     roof = static_cast<float>(static_cast<double>(top) + kRise / rate);
-    const double least = static_cast<double>(top) + kLeast / rate;
-    deep = static_cast<float>(least);
+    const double least = static_cast<double>(top) + (slow_float64() ? kLeastOfPairs : kLeast) / rate;
+    deep = slow_float64() && !tame(rate) ? INFINITY : static_cast<float>(least);
     if (static_cast<double>(deep) < least) deep = nextafterf(deep, INFINITY);
     return rise;
   }
@@ -54,8 +56,42 @@ __device__ __forceinline__ float warp_greatest(float number) {
   return warp_reduce(number, [](float a, float b) { return fmaxf(a, b); });
 }
 
+template <class N>
+struct Power {
+  N d, e;
+};
+
+// Sums of e, and of e (d - d of the other).
 struct KlSums {
-  double primary = 0, other = 0, gaps = 0;  // sums of e, and of e (d - d of the other)
+  double primary = 0, other = 0, gaps = 0;
+
+  __device__ __forceinline__ void add(const Power<double>& a, const Power<double>& b) {
+    primary += a.e;
+    other += b.e;
+    gaps = fma(a.e, a.d - b.d, gaps);
+  }
+};
+// Of the ids of a vector.
+struct PairSums {
+  ThreeFloats primary, other, gaps;
+
+  __device__ __forceinline__ void add(const Power<TwoFloats>& a, const Power<TwoFloats>& b) {
+    primary += a.e;
+    other += b.e;
+    gaps += a.e * (a.d - b.d);
+  }
+};
+
+struct Adds {
+  KlSums& mine;
+  PairSums& pairs;
+
+  __device__ __forceinline__ void operator()(int, const Power<double>& a, const Power<double>& b) const {
+    mine.add(a, b);
+  }
+  __device__ __forceinline__ void operator()(int, const Power<TwoFloats>& a, const Power<TwoFloats>& b) const {
+    pairs.add(a, b);
+  }
 };
 
 // Both sides of a row; `primary` is the first argument of the divergence, whose probabilities weigh.
@@ -63,29 +99,37 @@ template <class T>
 struct KlRow {
   static constexpr int kCount = Vector<T>::kCount;
   const LanePowers& powers;
+  const PairPowers& pair_powers;
   double rate;
   Logits<T> primary, other;
 
-  struct Power {
-    double d, e;
-  };
+  // No powers in pairs from here on, where float64 is slow.
+  __device__ __forceinline__ void take_care() {
+    if (slow_float64()) primary.deep = INFINITY;
+  }
 
-  // visit(careful, i, primary, other) for the ids of a vector. `careful`: whether powers may be 0. All lanes of the warp call it.
-  template <class Visit>
-  __device__ __forceinline__ void each(const Vector<T>& p, const Vector<T>& q, const Visit& visit) const {
-    const bool careful = !__all_sync(kFullWarp, least(p) >= primary.deep && least(q) >= other.deep);
-    if (!careful) {
+  // plain(i, primary, other) for the ids of a vector, in pairs of float32 where float64 is slow; or careful(i, primary, other) for all of
+  // them, where powers may be 0. All lanes of the warp call it.
+  template <class Plain, class Careful>
+  __device__ __forceinline__ void each(const Vector<T>& p, const Vector<T>& q, const Plain& plain,
+                                       const Careful& careful) const {
+    if (__all_sync(kFullWarp, least(p) >= primary.deep && least(q) >= other.deep)) {
       SRP_UNROLL
       for (int i = 0; i < kCount; ++i) {
-        const double a = primary.below_top(element(p, i)), b = other.below_top(element(q, i));
-        visit(false, i, Power{a, powers(a, rate)}, Power{b, powers(b, rate)});
+        if (slow_float64()) {
+          const TwoFloats a = primary.pair_below_top(element(p, i)), b = other.pair_below_top(element(q, i));
+          plain(i, Power<TwoFloats>{a, pair_powers(a)}, Power<TwoFloats>{b, pair_powers(b)});
+        } else {
+          const double a = primary.below_top(element(p, i)), b = other.below_top(element(q, i));
+          plain(i, Power<double>{a, powers(a, rate)}, Power<double>{b, powers(b, rate)});
+        }
       }
       return;
     }
     SRP_UNROLL
     for (int i = 0; i < kCount; ++i) {  // masked ids, ids behind V, and powers that are 0 or nearly so
       const double a = primary.below_top(element(p, i)), b = other.below_top(element(q, i));
-      visit(true, i, Power{a, powers.deep(a, rate)}, Power{b, powers.deep(b, rate)});
+      careful(i, Power<double>{a, powers.deep(a, rate)}, Power<double>{b, powers.deep(b, rate)});
     }
   }
 
@@ -122,15 +166,22 @@ struct KlRow {
       if (__any_sync(kFullWarp, top > primary.roof || other_top > other.roof))
         raise(sums, fmaxf(primary.top, warp_greatest(top)), fmaxf(other.top, warp_greatest(other_top)));
       KlSums mine;
-      each(p, q, [&](bool careful, int i, const Power& a, const Power& b) {
+      PairSums pairs;
+      const auto careful = [&](int i, const Power<double>& a, const Power<double>& b) {
         mine.primary += a.e;
         mine.other += b.e;
-        if (careful && a.e == 0) return;  // 0 ln 0 = 0, wherever the other side is
-        if (!careful || b.d > -INFINITY)
+        if (a.e == 0) return;  // 0 ln 0 = 0, wherever the other side is
+        if (b.d > -INFINITY)
           mine.gaps = fma(a.e, a.d - b.d, mine.gaps);
         else
           lacking = fmaxf(lacking, element(p, i));
-      });
+      };
+      each(p, q, Adds{mine, pairs}, careful);
+      if (slow_float64()) {
+        mine.primary += pairs.primary.wide();
+        mine.other += pairs.other.wide();
+        mine.gaps += pairs.gaps.wide();
+      }
       sums.primary += mine.primary;
       sums.other += mine.other;
       sums.gaps += mine.gaps;
@@ -148,21 +199,44 @@ struct KlRow {
   }
 };
 
+// What the gradient of a row is made of. The factor comes last of all: it may be infinite.
+template <class N>
+struct Slopes {
+  N factor, of_primary, of_other, of_terms, mean;
+
+  // Of the reverse divergence: S (ln(S/T) - D) = S (d_S - d_T - mean) / temperature.
+  template <bool kReverse>
+  __device__ __forceinline__ N of(const Power<N>& p, const Power<N>& q) const {
+    if (kReverse) return factor * (p.e * of_terms * (p.d - q.d - mean));
+    return factor * (q.e * of_other - p.e * of_primary);
+  }
+};
+__device__ __forceinline__ const Slopes<double>& slopes_like(const Power<double>&, const Slopes<double>& slopes,
+                                                             const Slopes<TwoFloats>&) {
+  return slopes;
+}
+__device__ __forceinline__ const Slopes<TwoFloats>& slopes_like(const Power<TwoFloats>&, const Slopes<double>&,
+                                                                const Slopes<TwoFloats>& slopes) {
+  return slopes;
+}
+
 // ledger    divergence_rows
 // bytes     2 s V N + s stride N grad
 // limit     issue
-// notes     KL divergences over the vocabulary: two walks, a third of the later one from L2; four powers of two an id
+// notes     KL divergences over the vocabulary: two walks, a third of the later one from L2; four powers of two an id, as pairs of
+//           float32 where float64 is slow
 // variants  temperatures other than 1 take a product an id
 // turn      8 of divergence_kl_kernel<BFloat16, false>: 32 loaded, 128 float64 + 32 loaded, 16 stored, 128 float64; 6 bytes; at
-//           most 96, 95 on sm_89; must 0.4; before 249; executed 96
-// short     where float64 is slow: 47 float64 operations an id, one in 16 cycles on sm_89. A pair of float32 takes about 15
-//           instructions in place of each, which would end just below the goal too, and holds 1e-12 only with care
+//           most 96; must 0.4; before 249; executed 96
+// sm_89     8 of divergence_kl_kernel<BFloat16, false>: 32 loaded, 128 fused + 32 loaded, 16 stored, 128 fused; 6 bytes; at
+//           most 334; must 0.4; before 249
 // measured  0.28 of a copy: half of the time is spent waiting for loads
 template <class T, bool kReverse>
 __global__ void __launch_bounds__(kMostThreads, 2) divergence_kl_kernel(srp_divergence_rows_args a) {
   constexpr int kCount = Vector<T>::kCount;
   const LanePowers powers;
   const double rate = 1 / (kNats * a.temperature);
+  const PairPowers pair_powers(rate);
   for (int64_t n = blockIdx.x; n < a.N; n += gridDim.x) {
     T* const grad = a.grad_student ? static_cast<T*>(a.grad_student) + n * a.student_stride : nullptr;
     if (!row_kept(a.mask, n)) {
@@ -171,7 +245,7 @@ __global__ void __launch_bounds__(kMostThreads, 2) divergence_kl_kernel(srp_dive
     }
     const Logits<T> student(static_cast<const T*>(a.student) + n * a.student_stride);
     const Logits<T> teacher(static_cast<const T*>(a.teacher) + n * a.teacher_stride);
-    KlRow<T> row = {powers, rate, kReverse ? student : teacher, kReverse ? teacher : student};
+    KlRow<T> row = {powers, pair_powers, rate, kReverse ? student : teacher, kReverse ? teacher : student};
     const KlSums sums = row.sum(a.V);
     const bool plain = row.primary.finite() && row.other.finite();
     const bool bad = !(row.primary.top < INFINITY) || !(row.other.top < INFINITY);
@@ -189,11 +263,12 @@ __global__ void __launch_bounds__(kMostThreads, 2) divergence_kl_kernel(srp_dive
       continue;
     }
     const bool aligned = aligned16(grad);
-    const double factor = weight / a.temperature;  // last of all: it may be infinite
-    const double of_primary = 1 / sums.primary, of_other = 1 / sums.other;
-    // Of the reverse divergence: S (ln(S/T) - D) = S (d_S - d_T - mean) / temperature.
-    const double slope = of_primary / a.temperature;
     const double mean = value < INFINITY ? sums.gaps / sums.primary : NAN;
+    const Slopes<double> slopes = {weight / a.temperature, 1 / sums.primary, 1 / sums.other,
+                                   1 / sums.primary / a.temperature, mean};
+    const Slopes<TwoFloats> pair_slopes = {TwoFloats(slopes.factor), TwoFloats(slopes.of_primary),
+                                           TwoFloats(slopes.of_other), TwoFloats(slopes.of_terms), TwoFloats(mean)};
+    if (!tame(slopes.factor) || !tame(slopes.of_terms)) row.take_care();
     const int64_t step = int64_t{blockDim.x} * kCount;
     int64_t j = (a.V - 1) / step * step + int64_t{threadIdx.x} * kCount;
     Vector<T> next = row.primary.load_at(j, a.V), next_other = row.other.load_at(j, a.V);
@@ -205,14 +280,14 @@ __global__ void __launch_bounds__(kMostThreads, 2) divergence_kl_kernel(srp_dive
         next_other = row.other.load_at(j - step, a.V);
       }
       float out[kCount];
-      row.each(mine, others, [&](bool careful, int i, const auto& p, const auto& q) {
-        double g;
-        if (kReverse)
-          g = careful && p.e == 0 ? 0 : factor * (p.e * slope * (p.d - q.d - mean));
-        else
-          g = factor * (q.e * of_other - p.e * of_primary);
-        out[i] = rounds_to(g, T{});
-      });
+      row.each(
+          mine, others,
+          [&](int i, const auto& p, const auto& q) {
+            out[i] = rounds_to(slopes_like(p, slopes, pair_slopes).template of<kReverse>(p, q), T{});
+          },
+          [&](int i, const Power<double>& p, const Power<double>& q) {
+            out[i] = rounds_to(kReverse && p.e == 0 ? 0 : slopes.template of<kReverse>(p, q), T{});
+          });
       const Vector<T> to = rounded(out, T{});
       if (aligned && j + kCount <= a.V)
         store_vector(grad + j, to);

@@ -41,6 +41,15 @@ struct TwoFloats {
     const float sum = high + low;
     return {sum, low - (sum - high)};
   }
+  static __device__ __forceinline__ TwoFloats joined(float high, float low, float lower) {
+    const float sum = high + low;
+    return {sum, (low - (sum - high)) + lower};
+  }
+  // A product whose second float is not joined with the first yet.
+  __device__ __forceinline__ TwoFloats times(TwoFloats b) const {
+    const TwoFloats p = product(hi, b.hi);
+    return {p.hi, fmaf(hi, b.lo, fmaf(lo, b.hi, p.lo))};
+  }
   // Of any two, without an error.
   static __device__ __forceinline__ TwoFloats sum(float a, float b) {
     const float sum = a + b, of_b = sum - a;
@@ -60,6 +69,22 @@ struct TwoFloats {
   }
 };
 
+// A sum of pairs that loses nothing of them which a float64 would keep.
+struct ThreeFloats {
+  float hi = 0, middle = 0, lo = 0;
+
+  __device__ __forceinline__ ThreeFloats& operator+=(TwoFloats x) {
+    const TwoFloats s = TwoFloats::sum(hi, x.hi), t = TwoFloats::sum(middle, s.lo), u = TwoFloats::sum(t.hi, x.lo);
+    hi = s.hi;
+    middle = u.hi;
+    lo += t.lo + u.lo;
+    return *this;
+  }
+  __device__ __forceinline__ double wide() const {
+    return static_cast<double>(hi) + (static_cast<double>(middle) + static_cast<double>(lo));
+  }
+};
+
 __device__ __forceinline__ TwoFloats operator-(TwoFloats a) { return {-a.hi, -a.lo}; }
 __device__ __forceinline__ TwoFloats operator+(TwoFloats a, TwoFloats b) {
   const TwoFloats s = TwoFloats::sum(a.hi, b.hi);
@@ -67,8 +92,8 @@ __device__ __forceinline__ TwoFloats operator+(TwoFloats a, TwoFloats b) {
 }
 __device__ __forceinline__ TwoFloats operator-(TwoFloats a, TwoFloats b) { return a + -b; }
 __device__ __forceinline__ TwoFloats operator*(TwoFloats a, TwoFloats b) {
-  const TwoFloats p = TwoFloats::product(a.hi, b.hi);
-  return TwoFloats::joined(p.hi, fmaf(a.hi, b.lo, fmaf(a.lo, b.hi, p.lo)));
+  const TwoFloats p = a.times(b);
+  return TwoFloats::joined(p.hi, p.lo);
 }
 __device__ __forceinline__ TwoFloats operator/(TwoFloats a, TwoFloats b) {
   const float quotient = a.hi / b.hi;
@@ -91,6 +116,14 @@ __device__ __forceinline__ TwoFloats magnitude(TwoFloats x) { return x.hi < 0 ? 
 __device__ __forceinline__ TwoFloats without_sign_of_zero(TwoFloats x) { return {x.hi + 0.0f, x.lo}; }
 __device__ __forceinline__ void put(float* p, TwoFloats x) { *p = x.hi; }
 
+// What rounds to the value of T that is nearest to x, as in greatest.cuh.
+__device__ __forceinline__ float rounds_to(TwoFloats x, float) { return x.hi; }
+template <class T>
+__device__ __forceinline__ float rounds_to(TwoFloats x, T) {
+  const uint32_t bits = float_bits(x.hi), beyond = (bits ^ float_bits(x.lo)) >> 31;
+  return x.lo == 0 ? x.hi : bits_float((bits - beyond) | 1u);
+}
+
 // exp(x) = 2^n exp(r), |r| <= ln 2 / 2.
 struct ReducedExponent {
   int n;
@@ -110,10 +143,8 @@ struct ReducedExponent {
 
   // c + r p, a step of Horner's rule, |c| > |r p|.
   __device__ __forceinline__ TwoFloats step(TwoFloats c, TwoFloats p) const {
-    const TwoFloats product = TwoFloats::product(r.hi, p.hi);
-    const float low = fmaf(r.hi, p.lo, fmaf(r.lo, p.hi, product.lo));
-    const float sum = c.hi + product.hi;
-    return {sum, (product.hi - (sum - c.hi)) + (low + c.lo)};
+    const TwoFloats product = r.times(p);
+    return TwoFloats::joined(c.hi, product.hi, product.lo + c.lo);
   }
 
   // (exp(r) - 1 - r) / r², the sum of r^k / (k + 2)!, up to k = 10.
@@ -164,6 +195,7 @@ __device__ __forceinline__ TwoFloats exponential_beyond_line(TwoFloats x) {
 }
 
 }  // namespace two_floats
+using two_floats::ThreeFloats;
 using two_floats::TwoFloats;
 
 // A number that pairs may hold, and one that an exponential may be taken of: what comes of a few of them neither overflows nor
