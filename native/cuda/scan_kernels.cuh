@@ -7,7 +7,7 @@
 //
 // Either way the same bits. Minimum bytes: of each token every input and output once, and 1 for the mask (gae: 17 in float32). Scans that
 // need the total of a row (shares; tails over a mask) read it twice where it is more than a third of a warp's, the second time from L2 as
-// far as it reaches.
+// far as it reaches. Maps are composed in float64 on every GPU: where that is slow, it takes a seventh longer than the bytes at most.
 #pragma once
 #include "backend.cuh"
 #include "launch.cuh"
@@ -20,7 +20,6 @@ constexpr int64_t kWarpRow = 2 * kTileTokens;
 constexpr int64_t kManyRows = 2;  // for each multiprocessor
 constexpr int kSharedBytes = 44 * 1024;  // of a block
 constexpr int kStaticBytes = 2048;  // of a block that holds a strip, beside its tiles: at most
-constexpr int kResidentWarps = 16;  // of a multiprocessor, by their registers
 
 // What takes the registers of three blocks where others are four.
 template <class Scan>
@@ -207,9 +206,11 @@ srp_status launch_rows(srp_queue* queue, const typename Scan::Args& a, const cha
                queue->stream, a, queue->faults);
   } else {
     const int64_t rows = kThirds * shape.warps, blocks = (a.B + rows - 1) / rows;
-    const int64_t resident = int64_t{queue->multiprocessors} * kResidentWarps / shape.warps;
-    SRP_LAUNCH((scan_thirds_kernel<Scan>), dim3(static_cast<unsigned>(blocks < resident ? blocks : resident)),
-               shape.block(), shape.shared(), queue->stream, a, queue->faults);
+    int64_t at_work = 0;
+    SRP_TRY(clusters_at_work(queue, &scan_thirds_kernel<Scan>, shape.warps * kWarp, 1, shape.shared(), &at_work));
+    const int64_t most = at_work > 0 ? at_work : 1;
+    SRP_LAUNCH((scan_thirds_kernel<Scan>), dim3(static_cast<unsigned>(blocks < most ? blocks : most)), shape.block(),
+               shape.shared(), queue->stream, a, queue->faults);
   }
   return launched(op);
 }
