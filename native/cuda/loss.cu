@@ -129,11 +129,41 @@ __device__ __forceinline__ LaneSums joined(LaneSums a, const LaneSums& b) {
   return a;
 }
 
+// The sum of the log ratios of a run, exact in three float32 where float64 is slow; what they do not hold is left to float64.
+template <class F>
+struct RunLogRatios {
+  static constexpr bool kMay = sizeof(F) == sizeof(float);
+  ThreeFloats sum;
+
+  __device__ __forceinline__ bool add(const LossArgs& few, int i, LossSums* sums) {
+    if (!kMay || !slow_float64() || sums_its_own(few.form) || !few.old_log_probs || few.old_log_probs_per_row ||
+        !is_kept(few, i))
+      return false;
+    const float a = static_cast<const float*>(few.log_probs)[i], b = static_cast<const float*>(few.old_log_probs)[i];
+    if (!(fabsf(a) <= 0x1p100f && fabsf(b) <= 0x1p100f)) return false;
+    sum += TwoFloats::sum(a, -b);
+    sums->kept += 1;
+    sums->terms += is_term(few, i) ? 1 : 0;
+    return true;
+  }
+  __device__ __forceinline__ void ran(LossSums* sums) {
+    if (!kMay || !slow_float64()) return;
+    sums->log_ratio += sum.wide();
+    sum = ThreeFloats();
+  }
+};
+
 template <class Team, class F>
 __device__ __forceinline__ LossSums sums_of_row(int64_t b, int lanes, const LossParameters& p, LossTokens<F>& tokens) {
   return Team::total(lanes, [&](int lane) {
     LaneSums mine;
-    tokens.each(lane, [&](const LossArgs& few, int i, int64_t o) { add_row_sums<F>(few, b, i, o, p, &mine); });
+    RunLogRatios<F> run;
+    tokens.template each<false>(
+        lane,
+        [&](const LossArgs& few, int i, int64_t o) {
+          if (!run.add(few, i, &mine)) add_row_sums<F>(few, b, i, o, p, &mine);
+        },
+        [&] { run.ran(&mine); });
     return mine;
   });
 }
@@ -195,7 +225,9 @@ constexpr int kRowLossBlocks = 2;
 // shared    47104
 // variants  of a row's length: a warp alone has no barriers, and of rows beyond 512 tokens a block's warps share one
 // turn      4 of row_losses_kernel<BlockPieces, float>: 36 loaded, 12 float64, no stored, inner 4 + 36 loaded, 24 float64, 7 read,
-//           inner 4 + 4 loads, 16 stored, no float64; 13 bytes; at most 216, 207 on sm_89; must 0.5; before 230.5
+//           inner 4 + 4 loads, 16 stored, no float64; 13 bytes; at most 216; must 0.5; before 230.5
+// sm_89     4 of row_losses_kernel<BlockPieces, float>: 36 loaded, 3 float64, no stored, inner 4 + 36 loaded, 24 float64, 7 read,
+//           inner 4 + 4 loads, 16 stored, no float64; 13 bytes; at most 196; must 0.5; before 230.5
 // short     float64 by contract: of a kept token the sums of its row take about 115 instructions, with their way through shared
 //           memory, its value 85 and its gradient 30
 // measured  0.37 to 0.47 of a copy, by the code before

@@ -119,6 +119,14 @@ if ("reason" in compiler) {
         LIMIT,
       );
 
+  test(
+    "as built, on a device whose float64 is slow: both backends agree",
+    async () => {
+      await expectPassed("plain", "agree", ["2"], { ...SHORT, SURPRISAL_EMULATION_CAPABILITY: "8.9" });
+    },
+    LIMIT,
+  );
+
   test.each(FENCES.flatMap((fence) => ["read", "write", "input"].map((where) => [fence, where] as const)))(
     "a fence (%s) stops an op that goes astray: %s",
     (fence, where) => {
