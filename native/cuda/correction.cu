@@ -75,12 +75,13 @@ __device__ __forceinline__ void each_kept(const Args& a, const Range& row, int l
 //           146.5
 // sm_89     4 of measure_kernel<BlockPieces, float>: 36 loaded, 128 fused + 36 loaded, 150 fused; 9 bytes; at most 486; before 146.5
 template <class Team, class F>
-__global__ void __launch_bounds__(kPieceLanes, 2) measure_kernel(srp_correction_measure_args a, uint32_t* faults) {
+__global__ void __launch_bounds__(kPieceLanes, 2)
+    measure_kernel(srp_correction_measure_args a, PairBounds bounds, uint32_t* faults) {
   const int64_t b = Team::slot();
   if (b >= a.B) return;  // the whole team
   const Range row = team_row<Team>(a, b, faults);
   const int lanes = lanes_of<F>(row);
-  MismatchInPairs<F> pairs(a);
+  MismatchInPairs<F> pairs(bounds);
   const LaneMismatch sums = Team::total(lanes, [&](int lane) {
     LaneMismatch mine;
     PairSums few;
@@ -120,13 +121,14 @@ __global__ void __launch_bounds__(kPieceLanes, 2) measure_kernel(srp_correction_
 // turn      4 of bound_kernel<BlockPieces, float>: 36 loaded, 16 stored, 100 float64; 14 bytes; at most 82; before 91.8
 // sm_89     4 of bound_kernel<BlockPieces, float>: 36 loaded, 16 stored, 128 fused; 14 bytes; at most 189; before 91.8
 template <class Team, class F>
-__global__ void __launch_bounds__(kPieceLanes, 2) bound_kernel(srp_correction_bound_args a, uint32_t* faults) {
+__global__ void __launch_bounds__(kPieceLanes, 2)
+    bound_kernel(srp_correction_bound_args a, PairBounds bounds, uint32_t* faults) {
   using Pairs = TokenPairs<F, kTokens>;
   const int64_t b = Team::slot();
   if (b >= a.B) return;
   const Range row = team_row<Team>(a, b, faults);
   const double factor = row_factor(a, b);
-  BoundInPairs<F> pairs(a, factor);
+  BoundInPairs<F> pairs(a, bounds, factor);
   F* const weights = static_cast<F*>(a.weights);
   const bool fits = aligned16(weights, row.begin * int64_t{sizeof(F)});
   int count = 0;
@@ -170,9 +172,11 @@ srp_status correction_measure(srp_queue* queue, const srp_correction_measure_arg
   return launch_rows(op, *a, [&](auto team, dim3 grid) {
     using Team = decltype(team);
     if (a->dtype == SRP_F64)
-      SRP_LAUNCH((measure_kernel<Team, double>), grid, dim3(kPieceLanes), 0, queue->stream, *a, queue->faults);
+      SRP_LAUNCH((measure_kernel<Team, double>), grid, dim3(kPieceLanes), 0, queue->stream, *a, PairBounds(*a),
+                 queue->faults);
     else
-      SRP_LAUNCH((measure_kernel<Team, float>), grid, dim3(kPieceLanes), 0, queue->stream, *a, queue->faults);
+      SRP_LAUNCH((measure_kernel<Team, float>), grid, dim3(kPieceLanes), 0, queue->stream, *a, PairBounds(*a),
+                 queue->faults);
   });
 }
 
@@ -185,9 +189,11 @@ srp_status correction_bound(srp_queue* queue, const srp_correction_bound_args* a
   return launch_rows(op, *a, [&](auto team, dim3 grid) {
     using Team = decltype(team);
     if (a->dtype == SRP_F64)
-      SRP_LAUNCH((bound_kernel<Team, double>), grid, dim3(kPieceLanes), 0, queue->stream, *a, queue->faults);
+      SRP_LAUNCH((bound_kernel<Team, double>), grid, dim3(kPieceLanes), 0, queue->stream, *a, PairBounds(*a),
+                 queue->faults);
     else
-      SRP_LAUNCH((bound_kernel<Team, float>), grid, dim3(kPieceLanes), 0, queue->stream, *a, queue->faults);
+      SRP_LAUNCH((bound_kernel<Team, float>), grid, dim3(kPieceLanes), 0, queue->stream, *a, PairBounds(*a),
+                 queue->faults);
   });
 }
 

@@ -8,30 +8,36 @@
 
 namespace srp::cuda {
 
-// The arguments that a statistic and its sums read.
+// The arguments that a statistic and its sums read, made by the host: a kernel has them without a conversion, and in no register.
 struct PairBounds {
   int32_t statistic;
+  bool hold;  // whether pairs hold all of them
   TwoFloats log_clamp, low, high;
+
+  template <class Args>
+  explicit PairBounds(const Args& a)
+      : statistic(a.statistic),
+        hold(fits(a.log_clamp) && fits(a.low) && fits(a.high)),
+        log_clamp(a.log_clamp),
+        low(a.low),
+        high(a.high) {}
+
+ private:
+  static bool fits(double x) { return tame(x) || fabs(x) == static_cast<double>(INFINITY); }
 };
 
 // Which tokens of a call go in pairs. Of float64 log-probs none does.
 template <class F>
 class MismatchInPairs {
  public:
-  template <class Args>
-  __device__ __forceinline__ explicit MismatchInPairs(const Args& a) {
-    if (!may()) return;
-    holds_ = fits(a.log_clamp) && fits(a.low) && fits(a.high);
-    of_both_ = a.statistic > SRP_STATISTIC_RATIO;
-    bounds = {a.statistic, TwoFloats(a.log_clamp), TwoFloats(a.low), TwoFloats(a.high)};
-  }
+  __device__ __forceinline__ explicit MismatchInPairs(const PairBounds& given) : bounds(given), holds_(given.hold) {}
 
   static __device__ __forceinline__ bool may() { return sizeof(F) == sizeof(float) && slow_float64(); }
 
   __device__ __forceinline__ bool takes(F log_prob, F old_log_prob) const {
     if (!may() || !holds_) return false;
     const float x = static_cast<float>(log_prob), y = static_cast<float>(old_log_prob), d = x - y;
-    return tame(d) && tame_exponent(d) && (!of_both_ || (is_log(x) && is_log(y)));
+    return tame(d) && tame_exponent(d) && (bounds.statistic <= SRP_STATISTIC_RATIO || (is_log(x) && is_log(y)));
   }
 
   // The mean, for deviations in pairs. Where float32 might not hold their squares, no more tokens go in pairs. Those of equal numbers
@@ -44,14 +50,13 @@ class MismatchInPairs {
     return pair;
   }
 
-  PairBounds bounds;
+  const PairBounds& bounds;
 
  private:
-  static __device__ __forceinline__ bool fits(double x) { return tame(x) || fabs(x) == INFINITY; }
   // A log-prob whose probability a pair holds.
   static __device__ __forceinline__ bool is_log(float x) { return x >= -50 && x <= 10; }
 
-  bool holds_ = false, of_both_ = false;
+  bool holds_;
 };
 
 // What a lane adds up in pairs.
@@ -87,12 +92,11 @@ class BoundInPairs : MismatchInPairs<F> {
   using Base = MismatchInPairs<F>;
 
  public:
-  __device__ __forceinline__ BoundInPairs(const srp_correction_bound_args& a, double factor) : Base(a) {
-    if (!Base::may()) return;
-    factor_holds_ = tame(factor) && factor >= 0;  // the product of 0 and less would lose its sign
-    factor_ = TwoFloats(factor);
-    bounds_ = {this->bounds, a.outside, TwoFloats(a.masked_weight)};
-  }
+  __device__ __forceinline__ BoundInPairs(const srp_correction_bound_args& a, const PairBounds& given, double factor)
+      : Base(given),
+        factor_holds_(tame(factor) && factor >= 0),  // the product of 0 and less would lose its sign
+        factor_(factor),
+        bounds_{given, a.outside, TwoFloats(a.masked_weight)} {}
 
   __device__ __forceinline__ bool takes(bool enters, F log_prob, F old_log_prob) const {
     return Base::may() && (!enters || (factor_holds_ && Base::takes(log_prob, old_log_prob)));
@@ -112,7 +116,7 @@ class BoundInPairs : MismatchInPairs<F> {
     TwoFloats masked_weight;
   };
 
-  bool factor_holds_ = false;
+  bool factor_holds_;
   TwoFloats factor_;
   Bounds bounds_;
 };

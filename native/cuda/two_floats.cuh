@@ -31,7 +31,7 @@ struct TwoFloats {
   __device__ __forceinline__ constexpr TwoFloats(float high, float low) : hi(high), lo(low) {}
   __device__ __forceinline__ constexpr explicit TwoFloats(int x) : hi(static_cast<float>(x)), lo(0) {}
   __device__ __forceinline__ constexpr explicit TwoFloats(float x) : hi(x), lo(0) {}
-  __device__ __forceinline__ explicit TwoFloats(double x) : hi(static_cast<float>(x)) {
+  SRP_HD explicit TwoFloats(double x) : hi(static_cast<float>(x)) {
     lo = fabsf(hi) < INFINITY ? static_cast<float>(x - static_cast<double>(hi)) : 0.0f;
   }
   __device__ __forceinline__ double wide() const { return static_cast<double>(hi) + static_cast<double>(lo); }
@@ -187,7 +187,7 @@ using two_floats::TwoFloats;
 // A number that pairs may hold, and one that an exponential may be taken of: what comes of a few of them neither overflows nor
 // loses its second float.
 __device__ __forceinline__ bool tame(float x) { return fabsf(x) <= 0x1p40f && (fabsf(x) >= 0x1p-40f || x == 0); }
-__device__ __forceinline__ bool tame(double x) { return fabs(x) <= 0x1p40 && (fabs(x) >= 0x1p-40 || x == 0); }
+SRP_HD bool tame(double x) { return fabs(x) <= 0x1p40 && (fabs(x) >= 0x1p-40 || x == 0); }
 __device__ __forceinline__ bool tame_exponent(float x) { return fabsf(x) <= 40.0f; }
 
 }  // namespace srp::cuda
