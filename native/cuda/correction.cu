@@ -4,9 +4,10 @@
 //   measure   sums, then deviations from the means, for which the statistic is computed again: the second walk goes back
 //             through the row, from the nearest cache into L2
 //   bound     one walk
+//
+// GPUs with few float64 units have tokens of float32 in pairs of float32 (correction_pairs.cuh).
 #include "backend.cuh"
-#include "shared/correction.h"
-#include "token_pairs.cuh"
+#include "correction_pairs.cuh"
 
 namespace srp::cuda {
 namespace {
@@ -30,59 +31,81 @@ __device__ __forceinline__ LaneMismatch joined(LaneMismatch a, const LaneMismatc
   return a;
 }
 
-struct LaneDeviations {
-  ChunkDeviations x, bounded;
-};
-__device__ __forceinline__ LaneDeviations warp_total(const LaneDeviations& x) {
-  return {cuda::warp_total(x.x), cuda::warp_total(x.bounded)};
+struct LaneDeviations : MismatchDeviations {};
+__device__ __forceinline__ LaneDeviations warp_total(LaneDeviations x) {
+  x.x = cuda::warp_total(x.x);
+  x.bounded = cuda::warp_total(x.bounded);
+  return x;
 }
-__device__ __forceinline__ LaneDeviations joined(const LaneDeviations& a, const LaneDeviations& b) {
-  return {cuda::joined(a.x, b.x), cuda::joined(a.bounded, b.bounded)};
+__device__ __forceinline__ LaneDeviations joined(LaneDeviations a, const LaneDeviations& b) {
+  a.x = cuda::joined(a.x, b.x);
+  a.bounded = cuda::joined(a.bounded, b.bounded);
+  return a;
 }
 
 // Tokens of a lane at a time.
 constexpr int kTokens = 4;
 
-// visit(log_prob, old_log_prob) for the kept tokens of a lane.
-template <class F, class Team, bool kBack, class Args, class Visit>
-__device__ __forceinline__ void each_kept(const Args& a, const Range& row, int lane, const Visit& visit) {
+// For the kept tokens of a lane visit(log_prob, old_log_prob) in float64, or visit_pair() of those that go in pairs; ran() behind those
+// that it has at a time.
+template <class F, class Team, bool kBack, class Args, class Visit, class VisitPair, class Ran>
+__device__ __forceinline__ void each_kept(const Args& a, const Range& row, int lane, const MismatchInPairs<F>& pairs,
+                                          const Visit& visit, const VisitPair& visit_pair, const Ran& ran) {
   each_pairs<F, kTokens, Team::kTeams == 1, kBack>(a, row, lane, [&](int64_t, const TokenPairs<F, kTokens>& tokens) {
     SRP_UNROLL
-    for (int e = 0; e < kTokens; ++e)
-      if (tokens.kept >> e & 1)
-        visit(static_cast<double>(tokens.log_probs.at[e]), static_cast<double>(tokens.old_log_probs.at[e]));
+    for (int e = 0; e < kTokens; ++e) {
+      const F log_prob = tokens.log_probs.at[e], old_log_prob = tokens.old_log_probs.at[e];
+      if (!(tokens.kept >> e & 1)) continue;
+      if (pairs.takes(log_prob, old_log_prob))
+        visit_pair(TwoFloats(log_prob), TwoFloats(old_log_prob));
+      else
+        visit(static_cast<double>(log_prob), static_cast<double>(old_log_prob));
+    }
+    if (pairs.may()) ran();
   });
 }
 
 // ledger    correction_measure
 // bytes     n (2 s + mask) + B outputs
 // limit     memory
-// notes     two walks of a row by a warp or a block, the second from cache; outputs: 48 moments, 48 bounded, 8
-//           differences, 4 above, 4 below
+// notes     two walks of a row by a warp or a block, the second from cache; float64, or pairs of float32 where it is slow; outputs: 48
+//           moments, 48 bounded, 8 differences, 4 above, 4 below
 // variants  of a row's length: a warp alone has no barriers, and of rows beyond 512 tokens a block's warps share one
-// turn      4 of measure_kernel<BlockPieces, float>: 36 loaded, 100 float64 + 36 loaded, 100 float64; 9 bytes; at most 140, 120 on
-//           sm_89; before 146.5
+// turn      4 of measure_kernel<BlockPieces, float>: 36 loaded, 100 float64 + 36 loaded, 100 float64; 9 bytes; at most 140; before
+//           146.5
+// sm_89     4 of measure_kernel<BlockPieces, float>: 36 loaded, 128 fused + 36 loaded, 150 fused; 9 bytes; at most 486; before 146.5
 template <class Team, class F>
-__global__ void __launch_bounds__(kPieceLanes, 2) measure_kernel(srp_correction_measure_args a, uint32_t* faults) {
+__global__ void __launch_bounds__(kPieceLanes, 2)
+    measure_kernel(srp_correction_measure_args a, PairBounds bounds, uint32_t* faults) {
   const int64_t b = Team::slot();
   if (b >= a.B) return;  // the whole team
   const Range row = team_row<Team>(a, b, faults);
   const int lanes = lanes_of<F>(row);
+  MismatchInPairs<F> pairs(bounds);
   const LaneMismatch sums = Team::total(lanes, [&](int lane) {
     LaneMismatch mine;
-    each_kept<F, Team, false>(a, row, lane,
-                              [&](double log_prob, double old_log_prob) { mine.add(a, log_prob, old_log_prob); });
+    PairSums few;
+    each_kept<F, Team, false>(
+        a, row, lane, pairs, [&](double log_prob, double old_log_prob) { mine.add(a, log_prob, old_log_prob); },
+        [&](TwoFloats log_prob, TwoFloats old_log_prob) { few.add(pairs.bounds, log_prob, old_log_prob); },
+        [&] { few.ran(mine); });
+    if (pairs.may()) few.end(mine);
     return mine;
   });
   const ChunkSums bounded_sums = sums.bounded_sums(a);
   const double mean = sums.x.mean(), bounded_mean = bounded_sums.mean();
+  const TwoFloats pair_mean = pairs.mean_of(sums.x, mean),
+                  pair_bounded_mean = pairs.mean_of(bounded_sums, bounded_mean);
   const LaneDeviations deviations = Team::total(lanes, [&](int lane) {
     LaneDeviations mine;
-    each_kept<F, Team, true>(a, row, lane, [&](double log_prob, double old_log_prob) {
-      const double x = statistic_of(a.statistic, a.log_clamp, log_prob, old_log_prob);
-      mine.x.add(x, mean);
-      mine.bounded.add(clamp(x, a.low, a.high), bounded_mean);
-    });
+    PairDeviations few;
+    each_kept<F, Team, true>(
+        a, row, lane, pairs,
+        [&](double log_prob, double old_log_prob) { mine.add(a, mean, bounded_mean, log_prob, old_log_prob); },
+        [&](TwoFloats log_prob, TwoFloats old_log_prob) {
+          few.add(pairs.bounds, pair_mean, pair_bounded_mean, log_prob, old_log_prob);
+        },
+        [&] { few.ran(mine); });
     return mine;
   });
   if (Team::leads())
@@ -93,17 +116,19 @@ __global__ void __launch_bounds__(kPieceLanes, 2) measure_kernel(srp_correction_
 // ledger    correction_bound
 // bytes     n (2 s + mask) + n (s weights + kept) + B inputs and outputs
 // limit     memory
-// notes     one walk; a warp or a block a row, 16 bytes in and out at a time
+// notes     one walk; a warp or a block a row, 16 bytes in and out at a time; float64, or pairs of float32 where it is slow
 // variants  of a row's length: a warp alone has no barriers, and of rows beyond 512 tokens a block's warps share one
-// turn      4 of bound_kernel<BlockPieces, float>: 36 loaded, 16 stored, 100 float64; 14 bytes; at most 82, 76 on sm_89; before
-//           91.8
+// turn      4 of bound_kernel<BlockPieces, float>: 36 loaded, 16 stored, 100 float64; 14 bytes; at most 82; before 91.8
+// sm_89     4 of bound_kernel<BlockPieces, float>: 36 loaded, 16 stored, 128 fused; 14 bytes; at most 189; before 91.8
 template <class Team, class F>
-__global__ void __launch_bounds__(kPieceLanes, 2) bound_kernel(srp_correction_bound_args a, uint32_t* faults) {
+__global__ void __launch_bounds__(kPieceLanes, 2)
+    bound_kernel(srp_correction_bound_args a, PairBounds bounds, uint32_t* faults) {
   using Pairs = TokenPairs<F, kTokens>;
   const int64_t b = Team::slot();
   if (b >= a.B) return;
   const Range row = team_row<Team>(a, b, faults);
   const double factor = row_factor(a, b);
+  BoundInPairs<F> pairs(a, bounds, factor);
   F* const weights = static_cast<F*>(a.weights);
   const bool fits = aligned16(weights, row.begin * int64_t{sizeof(F)});
   int count = 0;
@@ -113,11 +138,18 @@ __global__ void __launch_bounds__(kPieceLanes, 2) bound_kernel(srp_correction_bo
       uint32_t kept = 0;
       SRP_UNROLL
       for (int e = 0; e < kTokens; ++e) {
-        const TokenBound bound =
-            token_bound(a, tokens.kept >> e & 1, factor, static_cast<double>(tokens.log_probs.at[e]),
-                        static_cast<double>(tokens.old_log_probs.at[e]));
-        put(&weight.at[e], bound.weight);
-        kept |= static_cast<uint32_t>(bound.kept) << e;
+        const F log_prob = tokens.log_probs.at[e], old_log_prob = tokens.old_log_probs.at[e];
+        const bool enters = tokens.kept >> e & 1;
+        bool stays;
+        if (pairs.takes(enters, log_prob, old_log_prob))
+          stays = pairs.bound(enters, log_prob, old_log_prob, &weight.at[e]);
+        else {
+          const TokenBound<double> bound =
+              token_bound(a, enters, factor, static_cast<double>(log_prob), static_cast<double>(old_log_prob));
+          put(&weight.at[e], bound.weight);
+          stays = bound.kept;
+        }
+        kept |= static_cast<uint32_t>(stays) << e;
       }
       if (weights) weight.write(weights, fits, begin, row.end, lane);
       if (a.kept) Pairs::Lane::write_flags(a.kept, begin, row.end, lane, kept);
@@ -140,9 +172,11 @@ srp_status correction_measure(srp_queue* queue, const srp_correction_measure_arg
   return launch_rows(op, *a, [&](auto team, dim3 grid) {
     using Team = decltype(team);
     if (a->dtype == SRP_F64)
-      SRP_LAUNCH((measure_kernel<Team, double>), grid, dim3(kPieceLanes), 0, queue->stream, *a, queue->faults);
+      SRP_LAUNCH((measure_kernel<Team, double>), grid, dim3(kPieceLanes), 0, queue->stream, *a, PairBounds(*a),
+                 queue->faults);
     else
-      SRP_LAUNCH((measure_kernel<Team, float>), grid, dim3(kPieceLanes), 0, queue->stream, *a, queue->faults);
+      SRP_LAUNCH((measure_kernel<Team, float>), grid, dim3(kPieceLanes), 0, queue->stream, *a, PairBounds(*a),
+                 queue->faults);
   });
 }
 
@@ -155,9 +189,11 @@ srp_status correction_bound(srp_queue* queue, const srp_correction_bound_args* a
   return launch_rows(op, *a, [&](auto team, dim3 grid) {
     using Team = decltype(team);
     if (a->dtype == SRP_F64)
-      SRP_LAUNCH((bound_kernel<Team, double>), grid, dim3(kPieceLanes), 0, queue->stream, *a, queue->faults);
+      SRP_LAUNCH((bound_kernel<Team, double>), grid, dim3(kPieceLanes), 0, queue->stream, *a, PairBounds(*a),
+                 queue->faults);
     else
-      SRP_LAUNCH((bound_kernel<Team, float>), grid, dim3(kPieceLanes), 0, queue->stream, *a, queue->faults);
+      SRP_LAUNCH((bound_kernel<Team, float>), grid, dim3(kPieceLanes), 0, queue->stream, *a, PairBounds(*a),
+                 queue->faults);
   });
 }
 

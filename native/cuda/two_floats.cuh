@@ -31,7 +31,7 @@ struct TwoFloats {
   __device__ __forceinline__ constexpr TwoFloats(float high, float low) : hi(high), lo(low) {}
   __device__ __forceinline__ constexpr explicit TwoFloats(int x) : hi(static_cast<float>(x)), lo(0) {}
   __device__ __forceinline__ constexpr explicit TwoFloats(float x) : hi(x), lo(0) {}
-  __device__ __forceinline__ explicit TwoFloats(double x) : hi(static_cast<float>(x)) {
+  SRP_HD explicit TwoFloats(double x) : hi(static_cast<float>(x)) {
     lo = fabsf(hi) < INFINITY ? static_cast<float>(x - static_cast<double>(hi)) : 0.0f;
   }
   __device__ __forceinline__ double wide() const { return static_cast<double>(hi) + static_cast<double>(lo); }
@@ -112,6 +112,8 @@ __device__ __forceinline__ bool operator!=(TwoFloats a, TwoFloats b) { return !(
 __device__ __forceinline__ bool operator<=(TwoFloats a, TwoFloats b) { return a < b || a == b; }
 __device__ __forceinline__ bool operator>=(TwoFloats a, TwoFloats b) { return b <= a; }
 
+__device__ __forceinline__ TwoFloats least(TwoFloats a, TwoFloats b) { return a <= b ? a : b; }
+__device__ __forceinline__ TwoFloats greatest(TwoFloats a, TwoFloats b) { return a >= b ? a : b; }
 __device__ __forceinline__ TwoFloats magnitude(TwoFloats x) { return x.hi < 0 ? -x : x; }
 __device__ __forceinline__ TwoFloats without_sign_of_zero(TwoFloats x) { return {x.hi + 0.0f, x.lo}; }
 __device__ __forceinline__ void put(float* p, TwoFloats x) { *p = x.hi; }
@@ -194,6 +196,22 @@ __device__ __forceinline__ TwoFloats exponential_beyond_line(TwoFloats x) {
   return e.n == 0 ? small : e.scaled(one_and(e.r + small)) - TwoFloats(1) - x;
 }
 
+// x as float64, by integers: a conversion takes as long as an operation of float64. Below 2^-126 it is 0.
+__device__ __forceinline__ double widened(float x) {
+  const uint32_t bits = float_bits(x), size = bits & 0x7fffffffu;
+  const uint64_t wide = size < 0x00800000u ? 0 : (uint64_t{size} << 29) + (uint64_t{1023 - 127} << 52);
+  const uint64_t all = wide | uint64_t{bits & 0x80000000u} << 32;
+  double y;
+  memcpy(&y, &all, sizeof y);
+  return y;
+}
+// Moves a sum of a few numbers, which is finite, into that of many.
+__device__ __forceinline__ void give(double& sum, TwoFloats& x) {
+  sum += widened(x.hi);
+  sum += widened(x.lo);
+  x = TwoFloats(0);
+}
+
 }  // namespace two_floats
 using two_floats::ThreeFloats;
 using two_floats::TwoFloats;
@@ -201,7 +219,7 @@ using two_floats::TwoFloats;
 // A number that pairs may hold, and one that an exponential may be taken of: what comes of a few of them neither overflows nor
 // loses its second float.
 __device__ __forceinline__ bool tame(float x) { return fabsf(x) <= 0x1p40f && (fabsf(x) >= 0x1p-40f || x == 0); }
-__device__ __forceinline__ bool tame(double x) { return fabs(x) <= 0x1p40 && (fabs(x) >= 0x1p-40 || x == 0); }
+SRP_HD bool tame(double x) { return fabs(x) <= 0x1p40 && (fabs(x) >= 0x1p-40 || x == 0); }
 __device__ __forceinline__ bool tame_exponent(float x) { return fabsf(x) <= 40.0f; }
 
 }  // namespace srp::cuda

@@ -21,63 +21,83 @@ SRP_HD double exponential_beyond_line(double d) {
 }
 
 // |exp(a) - exp(b)| from the larger of the two.
-SRP_HD double probability_distance(double a, double b) {
-  if (a == b) return 0;  // both may be -infinity
-  return exp(greatest(a, b)) * -expm1(-fabs(a - b));
+template <class N>
+SRP_HD N probability_distance(N a, N b) {
+  if (a == b) return N(0);  // both may be -infinity
+  return exponential(greatest(a, b)) * -exponential_less_one(-magnitude(a - b));
 }
 
 // x of the header, at the log-probs of one token.
-SRP_HD double statistic_of(int32_t statistic, double log_clamp, double log_prob, double old_log_prob) {
-  const double d = clamp(log_prob - old_log_prob, -log_clamp, log_clamp);
+template <class N>
+SRP_HD N statistic_of(int32_t statistic, N log_clamp, N log_prob, N old_log_prob) {
+  const N d = clamp(log_prob - old_log_prob, -log_clamp, log_clamp);
   switch (statistic) {
     case SRP_STATISTIC_K1:
-      return 0 - d;
+      return N(0) - d;
     case SRP_STATISTIC_K2:
-      return d * d / 2;
+      return d * d * N(0.5);
     case SRP_STATISTIC_K3:
       return exponential_beyond_line(d);
     case SRP_STATISTIC_RATIO:
-      return exp(d);
+      return exponential(d);
     case SRP_STATISTIC_DISTANCE:
       return probability_distance(log_prob, old_log_prob);
     case SRP_STATISTIC_CURRENT:
-      return exp(log_prob);
+      return exponential(log_prob);
     case SRP_STATISTIC_OLD:
-      return exp(old_log_prob);
+      return exponential(old_log_prob);
     default:  // the argument check refuses any other statistic
-      return exp(log_prob) + exp(old_log_prob);
+      return exponential(log_prob) + exponential(old_log_prob);
   }
 }
 
-// The first walk over kept tokens: those of a chunk, or of one lane.
-struct MismatchSums {
-  ChunkSums x;
-  double bounded = 0, difference = 0;
+// The first walk over kept tokens: those of a chunk, or of one lane. P is the arguments, or the same with bounds that are N's.
+template <class N>
+struct MismatchSumsOf {
+  ChunkSumsOf<N> x;
+  N bounded{0}, difference{0};
   int32_t above = 0, below = 0;
 
   template <class F>
-  SRP_HD double add(const srp_correction_measure_args& a, int64_t i) {
+  SRP_HD N add(const srp_correction_measure_args& a, int64_t i) {
     return add(a, load(static_cast<const F*>(a.log_probs), i), load(static_cast<const F*>(a.old_log_probs), i));
   }
-  SRP_HD double add(const srp_correction_measure_args& a, double log_prob, double old_log_prob) {
-    const double value = statistic_of(a.statistic, a.log_clamp, log_prob, old_log_prob);
+  template <class P>
+  SRP_HD N add(const P& p, N log_prob, N old_log_prob) {
+    const N value = statistic_of(p.statistic, p.log_clamp, log_prob, old_log_prob);
     x.add(value);
-    bounded += clamp(value, a.low, a.high);
+    bounded += clamp(value, p.low, p.high);
     difference += log_prob - old_log_prob;
-    above += value <= a.high ? 0 : 1;  // and NaN
-    below += value < a.low ? 1 : 0;
+    above += value <= p.high ? 0 : 1;  // and NaN
+    below += value < p.low ? 1 : 0;
     return value;
   }
 
   // The sums of the bounded statistic. Bounds keep order: the extremes are those of x, bounded.
-  SRP_HD ChunkSums bounded_sums(const srp_correction_measure_args& a) const {
-    ChunkSums sums = x;
+  template <class P>
+  SRP_HD ChunkSumsOf<N> bounded_sums(const P& p) const {
+    ChunkSumsOf<N> sums = x;
     sums.sum = bounded;
-    sums.low = clamp(x.low, a.low, a.high);
-    sums.high = clamp(x.high, a.low, a.high);
+    sums.low = clamp(x.low, p.low, p.high);
+    sums.high = clamp(x.high, p.low, p.high);
     return sums;
   }
 };
+using MismatchSums = MismatchSumsOf<double>;
+
+// The second walk, which computes the statistic again.
+template <class N>
+struct MismatchDeviationsOf {
+  ChunkDeviationsOf<N> x, bounded;
+
+  template <class P>
+  SRP_HD void add(const P& p, N mean, N bounded_mean, N log_prob, N old_log_prob) {
+    const N value = statistic_of(p.statistic, p.log_clamp, log_prob, old_log_prob);
+    x.add(value, mean);
+    bounded.add(clamp(value, p.low, p.high), bounded_mean);
+  }
+};
+using MismatchDeviations = MismatchDeviationsOf<double>;
 
 SRP_HD void store_measures(const srp_correction_measure_args& a, int64_t b, const Moments& x, const Moments& bounded,
                            double difference, int32_t above, int32_t below) {
@@ -89,20 +109,21 @@ SRP_HD void store_measures(const srp_correction_measure_args& a, int64_t b, cons
 }
 
 // Weight and flag of a token, which enters or lies under the mask.
+template <class N>
 struct TokenBound {
-  double weight;
+  N weight;
   bool kept;
 };
 
-SRP_HD TokenBound token_bound(const srp_correction_bound_args& a, bool enters, double factor, double log_prob,
-                              double old_log_prob) {
-  if (!enters) return {a.masked_weight, false};
-  const double x = statistic_of(a.statistic, a.log_clamp, log_prob, old_log_prob);
-  const bool outside = x < a.low || x > a.high;
-  return {scaled(factor, a.outside == SRP_OUTSIDE_CLAMP ? clamp(x, a.low, a.high)
-                         : outside                      ? 0.0
+template <class N, class P>
+SRP_HD TokenBound<N> token_bound(const P& p, bool enters, N factor, N log_prob, N old_log_prob) {
+  if (!enters) return {p.masked_weight, false};
+  const N x = statistic_of(p.statistic, p.log_clamp, log_prob, old_log_prob);
+  const bool outside = x < p.low || x > p.high;
+  return {scaled(factor, p.outside == SRP_OUTSIDE_CLAMP ? clamp(x, p.low, p.high)
+                         : outside                      ? N(0)
                                                         : x),
-          x >= a.low && x <= a.high && factor != 0};
+          x >= p.low && x <= p.high && factor != N(0)};
 }
 
 SRP_HD double row_factor(const srp_correction_bound_args& a, int64_t b) {
@@ -113,9 +134,9 @@ SRP_HD double row_factor(const srp_correction_bound_args& a, int64_t b) {
 template <class F>
 SRP_HD bool bound_token(const srp_correction_bound_args& a, int64_t b, int64_t i) {
   const bool enters = !a.mask || a.mask[i];
-  const double log_prob = enters ? load(static_cast<const F*>(a.log_probs), i) : 0;
-  const TokenBound bound =
-      token_bound(a, enters, row_factor(a, b), log_prob, enters ? load(static_cast<const F*>(a.old_log_probs), i) : 0);
+  const double log_prob = enters ? load(static_cast<const F*>(a.log_probs), i) : 0.0;
+  const double old_log_prob = enters ? load(static_cast<const F*>(a.old_log_probs), i) : 0.0;
+  const TokenBound<double> bound = token_bound(a, enters, row_factor(a, b), log_prob, old_log_prob);
   if (a.weights) store(static_cast<F*>(a.weights), i, bound.weight);
   if (a.kept) a.kept[i] = bound.kept ? 1 : 0;
   return bound.kept;

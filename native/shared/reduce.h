@@ -61,12 +61,13 @@ SRP_HD Moments merged(const Moments& a, const Moments& b) {
   return m;
 }
 
-// First walk over the kept numbers of a chunk.
-struct ChunkSums {
-  double sum = 0, low = INFINITY, high = -INFINITY;
+// First walk over the kept numbers of a chunk. N: double, or a type with its own arithmetic, least() and greatest().
+template <class N>
+struct ChunkSumsOf {
+  N sum{0}, low{INFINITY}, high{-INFINITY};
   int64_t count = 0;
 
-  SRP_HD void add(double x) {
+  SRP_HD void add(N x) {
     sum += x;
     low = least(low, x);
     high = greatest(high, x);
@@ -74,19 +75,22 @@ struct ChunkSums {
   }
   SRP_HD bool constant() const { return low == high && isfinite(low); }
   // Equal numbers have themselves as mean; the rounded quotient need not be.
-  SRP_HD double mean() const { return constant() ? low : sum / static_cast<double>(count); }
+  SRP_HD N mean() const { return constant() ? low : sum / static_cast<N>(count); }
 };
+using ChunkSums = ChunkSumsOf<double>;
 
 // Second walk: deviations from the rounded mean. Their sum is what the rounding of the mean left behind.
-struct ChunkDeviations {
-  double sum = 0, squares = 0;
+template <class N>
+struct ChunkDeviationsOf {
+  N sum{0}, squares{0};
 
-  SRP_HD void add(double x, double mean) {
-    const double d = x - mean;
+  SRP_HD void add(N x, N mean) {
+    const N d = x - mean;
     sum += d;
     squares += d * d;
   }
 };
+using ChunkDeviations = ChunkDeviationsOf<double>;
 
 SRP_HD Moments chunk_moments(const ChunkSums& sums, const ChunkDeviations& deviations) {
   if (sums.count == 0) return Moments{};

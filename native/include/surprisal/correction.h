@@ -19,7 +19,8 @@
  * order       as reduce.h: host backends cut a row into chunks of 4096 positions, and merge one after the other; device
  *             backends take a row at once, in a fixed order that depends on its length alone. Masked positions add nothing, to the bit
  * precision   float64 throughout. The statistic relatively within 4 ulp of float64, also K3 and DISTANCE of close numbers; means
- *             and M2 of it as reduce.h states; weights rounded once
+ *             and M2 of it as reduce.h states; weights rounded once. Of float32 log-probs a device whose float64 is slow computes
+ *             the statistic relatively within 1e-12 of that, and M2 relatively within 1e-12 (1 + |mean| / std)
  * memory      `kept` may be the memory of `mask`; no other overlap; rows as in backend.h */
 #ifndef SURPRISAL_CORRECTION_H
 #define SURPRISAL_CORRECTION_H
