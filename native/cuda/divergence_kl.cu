@@ -199,6 +199,8 @@ struct KlRow {
   }
 };
 
+SRP_HD double rate_of(const srp_divergence_rows_args& a) { return 1 / (kNats * a.temperature); }
+
 // What the gradient of a row is made of. The factor comes last of all: it may be infinite.
 template <class N>
 struct Slopes {
@@ -232,11 +234,12 @@ __device__ __forceinline__ const Slopes<TwoFloats>& slopes_like(const Power<TwoF
 //           most 334; must 0.4; before 249
 // measured  0.28 of a copy: half of the time is spent waiting for loads
 template <class T, bool kReverse>
-__global__ void __launch_bounds__(kMostThreads, 2) divergence_kl_kernel(srp_divergence_rows_args a) {
+__global__ void __launch_bounds__(kMostThreads, 2)
+    divergence_kl_kernel(srp_divergence_rows_args a, TwoFloats pair_rate) {
   constexpr int kCount = Vector<T>::kCount;
   const LanePowers powers;
-  const double rate = 1 / (kNats * a.temperature);
-  const PairPowers pair_powers(rate);
+  const double rate = rate_of(a);
+  const PairPowers pair_powers(pair_rate);
   for (int64_t n = blockIdx.x; n < a.N; n += gridDim.x) {
     T* const grad = a.grad_student ? static_cast<T*>(a.grad_student) + n * a.student_stride : nullptr;
     if (!row_kept(a.mask, n)) {
@@ -300,7 +303,7 @@ __global__ void __launch_bounds__(kMostThreads, 2) divergence_kl_kernel(srp_dive
 template <class T>
 void launch(srp_queue* queue, const srp_divergence_rows_args& a) {
   const auto kernel = a.beta == 0 ? divergence_kl_kernel<T, false> : divergence_kl_kernel<T, true>;
-  SRP_LAUNCH(kernel, row_blocks(queue, a.N), threads_for(a.V), 0, queue->stream, a);
+  SRP_LAUNCH(kernel, row_blocks(queue, a.N), threads_for(a.V), 0, queue->stream, a, TwoFloats(rate_of(a)));
 }
 
 }  // namespace

@@ -22,21 +22,21 @@ namespace srp::cuda {
 namespace {
 
 // What the compiler knows of a call, so that no token looks for the rest: nothing; that there are no bounds of rows and tokens; or that
-// it is the clipped loss of all kept tokens, without such, KL term, factors or marks. kWarpBlocks: blocks of a multiprocessor, where warps
-// take rows; with two that know nothing the compiler would spill.
+// it is the clipped loss of all kept tokens, without such, KL term, factors or marks. kBlocks and kWarpBlocks: of a multiprocessor, where
+// blocks take rows, or warps; with two the compiler would spill where there is one.
 struct NothingKnown {
   static constexpr bool kPlain = false, kPairs = false;
-  static constexpr int kWarpBlocks = 1;
+  static constexpr int kBlocks = 2, kWarpBlocks = 1;
   static __device__ __forceinline__ void say(LossArgs&) {}
 };
 struct NoBounds {
   static constexpr bool kPlain = false, kPairs = true;
-  static constexpr int kWarpBlocks = 2;
+  static constexpr int kBlocks = kSlowFloat64 ? 1 : 2, kWarpBlocks = kBlocks;
   static __device__ __forceinline__ void say(LossArgs& a) { a.clip_lows = a.clip_highs = a.ratio_caps = nullptr; }
 };
 struct PlainClip {
   static constexpr bool kPlain = true, kPairs = true;
-  static constexpr int kWarpBlocks = 2;
+  static constexpr int kBlocks = 2, kWarpBlocks = 2;
   static bool holds(const LossArgs& a) {
     return a.form == SRP_LOSS_CLIP && !a.reference_log_probs && !a.factors && !a.term_mask && !a.marks;
   }
@@ -60,10 +60,10 @@ struct PlainClip {
 // turn      4 of token_losses_kernel<BlockPieces, float, PlainClip>: 36 loaded, 4 stored, 20 float64, inner 4; 13 bytes; at most
 //           163; must 0.5; before 177.3
 // sm_89     4 of token_losses_kernel<BlockPieces, float, PlainClip>: 36 loaded, 4 stored, 100 fused, 16 wide, inner 4; 13 bytes; at
-//           most 333; must 0.5; before 177.3
+//           most 337; must 0.5; before 177.3
 // measured  0.43 of a copy, with code for every form in the loop
 template <class Team, class F, class Known>
-__global__ void __launch_bounds__(kPieceLanes, Team::kTeams > 1 ? Known::kWarpBlocks : 2)
+__global__ void __launch_bounds__(kPieceLanes, Team::kTeams > 1 ? Known::kWarpBlocks : Known::kBlocks)
     token_losses_kernel(LossArgs a, uint32_t* faults) {
   Known::say(a);
   SRP_DYN_SHARED(unsigned char, memory);

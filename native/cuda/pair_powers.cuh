@@ -8,8 +8,8 @@ namespace srp::cuda {
 
 class PairPowers {
  public:
-  // `rate`: what differences are multiplied by, as in LanePowers.
-  __device__ __forceinline__ explicit PairPowers(double rate)
+  // `rate`: what differences are multiplied by, as in LanePowers; an argument of the kernel takes no registers.
+  __device__ __forceinline__ explicit PairPowers(TwoFloats rate)
       : rate_(rate), power_(exp2(static_cast<double>(threadIdx.x % kWarp) / 32)) {}
 
   // 2^(d rate / 32), for d rate from -3,200 to 320: relative to it within 2^-46 and another 2^-53 for each 1 of d rate. All lanes of the
@@ -35,7 +35,7 @@ class PairPowers {
   }
 
  private:
-  TwoFloats rate_, power_;  // the latter 2^(lane/32)
+  const TwoFloats rate_, power_;  // the latter 2^(lane/32)
 };
 
 }  // namespace srp::cuda

@@ -2,22 +2,25 @@
 // tokens and ids where a multiprocessor begins a float64 operation in 16 cycles only, float32 in a quarter of one: sums of rows stay
 // float64. A sum takes 11 operations of float32, a product 7, an exponential about 90.
 //
-// Errors, relative to the larger operand of a sum and to the result elsewhere, as long as numbers are tame(): sum and product 2^-46,
-// exponential 2^-43. Others overflow, or lose the second float below 2^-126: who uses pairs asks ahead, and has float64 for the rest.
+// Errors, relative to the larger operand of a sum and to the result elsewhere, as long as numbers are tame(): sum, product and
+// exponential 2^-46. Others overflow, or lose the second float below 2^-126: who uses pairs asks ahead, and has float64 for the rest.
 #pragma once
 #include "common.cuh"
 #include "shared/number.h"
 
 namespace srp::cuda {
 
-// Known to the compiler: on data-centre cards nothing is left of what stands behind it.
+// Whether code is compiled for such a GPU, and takes pairs: on data-centre cards nothing is left of what stands behind it.
+#if defined(__CUDA_ARCH__)
+constexpr bool kSlowFloat64 = __CUDA_ARCH__ != 800 && __CUDA_ARCH__ != 900 && __CUDA_ARCH__ != 1000;
+#else
+constexpr bool kSlowFloat64 = false;
+#endif
 __device__ __forceinline__ bool slow_float64() {
 #if defined(SRP_EMULATED)
   return emulation::slow_float64();
-#elif defined(__CUDA_ARCH__)
-  return __CUDA_ARCH__ != 800 && __CUDA_ARCH__ != 900 && __CUDA_ARCH__ != 1000;
 #else
-  return false;  // nvcc's host pass, which runs no kernel
+  return kSlowFloat64;
 #endif
 }
 
@@ -137,10 +140,10 @@ struct ReducedExponent {
     const float shifted = fmaf(bound, 1.44269504f, kRound), whole = shifted - kRound;
     n = static_cast<int>(float_bits(shifted)) - static_cast<int>(float_bits(kRound));
     // ln 2 in three parts, the first of 12 bits.
-    const float most = fmaf(-whole, 0.693115234375f, bound);
     const TwoFloats part = TwoFloats::product(-whole, 3.1946183e-05f);
-    const TwoFloats s = TwoFloats::sum(most, part.hi);
-    r = TwoFloats::joined(s.hi, s.lo + fmaf(-whole, 1.646595e-12f, part.lo) + (bound == x.hi ? x.lo : 0.0f));
+    const TwoFloats most = TwoFloats::sum(fmaf(-whole, 0.693115234375f, bound), bound == x.hi ? x.lo : 0.0f);
+    const TwoFloats s = TwoFloats::sum(most.hi, part.hi);
+    r = TwoFloats::joined(s.hi, s.lo + (most.lo + fmaf(-whole, 1.646595e-12f, part.lo)));
   }
 
   // c + r p, a step of Horner's rule, |c| > |r p|.
