@@ -73,7 +73,8 @@ __device__ __forceinline__ void each_kept(const Args& a, const Range& row, int l
 // variants  of a row's length: a warp alone has no barriers, and of rows beyond 512 tokens a block's warps share one
 // turn      4 of measure_kernel<BlockPieces, float>: 36 loaded, 100 float64 + 36 loaded, 100 float64; 9 bytes; at most 140; before
 //           146.5
-// sm_89     4 of measure_kernel<BlockPieces, float>: 36 loaded, 128 fused + 36 loaded, 150 fused; 9 bytes; at most 498; before 146.5
+// sm_89     4 of measure_kernel<BlockPieces, float>: 36 loaded, 128 fused + 36 loaded, 150 fused; 9 bytes; at most 498; before
+//           125.5
 template <class Team, class F>
 __global__ void __launch_bounds__(kPieceLanes, 2)
     measure_kernel(srp_correction_measure_args a, PairBounds bounds, uint32_t* faults) {
@@ -119,7 +120,7 @@ __global__ void __launch_bounds__(kPieceLanes, 2)
 // notes     one walk; a warp or a block a row, 16 bytes in and out at a time; float64, or pairs of float32 where it is slow
 // variants  of a row's length: a warp alone has no barriers, and of rows beyond 512 tokens a block's warps share one
 // turn      4 of bound_kernel<BlockPieces, float>: 36 loaded, 16 stored, 100 float64; 14 bytes; at most 82; before 91.8
-// sm_89     4 of bound_kernel<BlockPieces, float>: 36 loaded, 16 stored, 128 fused; 14 bytes; at most 196; before 91.8
+// sm_89     4 of bound_kernel<BlockPieces, float>: 36 loaded, 16 stored, 128 fused; 14 bytes; at most 196; before 84.3
 template <class Team, class F>
 __global__ void __launch_bounds__(kPieceLanes, 2)
     bound_kernel(srp_correction_bound_args a, PairBounds bounds, uint32_t* faults) {

@@ -17,13 +17,10 @@ struct PairBounds {
   template <class Args>
   explicit PairBounds(const Args& a)
       : statistic(a.statistic),
-        hold(fits(a.log_clamp) && fits(a.low) && fits(a.high)),
+        hold(tame_bound(a.log_clamp) && tame_bound(a.low) && tame_bound(a.high)),
         log_clamp(a.log_clamp),
         low(a.low),
         high(a.high) {}
-
- private:
-  static bool fits(double x) { return tame(x) || fabs(x) == static_cast<double>(INFINITY); }
 };
 
 // Which tokens of a call go in pairs. Of float64 log-probs none does.

@@ -150,7 +150,7 @@ struct Candidates {
 // bytes     4 n + n / 8 delimiters
 // limit     memory
 // notes     the one pass over the tokens, for all alternatives; delimiters: 2, or 3 with a head
-// turn      8 of delim_marks_kernel<int>: 2 loads16; 4.25 bytes; at most 17.4, 17.5 on sm_89; must 0.7; before 25.3
+// turn      8 of delim_marks_kernel<int>: 2 loads16; 4.25 bytes; at most 17.4, 17.5 on sm_89; must 0.7; before 25.3, 23.9 on sm_89
 // measured  0.22 to 0.25 of a copy for 1e7 tokens, with the launches behind it
 template <class Id>
 __global__ void __launch_bounds__(kMarkThreads, kMarkBlocks<Id>)

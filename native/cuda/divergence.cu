@@ -95,7 +95,7 @@ __device__ void gradient_row(const srp_divergence_rows_args& a, const Rows<F>& r
 // limit     issue
 // notes     mixtures, supports, and float64: four passes of which later ones hit the cache
 // turn      1 of divergence_rows_kernel<BFloat16>: 4 loaded, 8 float64 + 4 loaded, 8 float64, 2 stored; 6 bytes; at most 251, 205
-//           on sm_89; must 0.4; before 249
+//           on sm_89; must 0.4; before 249, 203 on sm_89
 // short     a mixture needs the normalised probabilities of both sides before its first term, and of each id a logarithm besides
 //           two powers, in the walk of the terms and again in that of the gradient: 1e-12 is promised, so all of it is float64. KL
 //           divergences over the vocabulary have a kernel of their own (divergence_kl_kernel)

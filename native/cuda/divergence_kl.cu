@@ -230,8 +230,8 @@ __device__ __forceinline__ const Slopes<TwoFloats>& slopes_like(const Power<TwoF
 // variants  temperatures other than 1 take a product an id
 // turn      8 of divergence_kl_kernel<BFloat16, false>: 32 loaded, 128 float64 + 32 loaded, 16 stored, 128 float64; 6 bytes; at
 //           most 96; must 0.4; before 249; executed 96
-// sm_89     8 of divergence_kl_kernel<BFloat16, false>: 32 loaded, 128 fused + 32 loaded, 16 stored, 128 fused; 6 bytes; at
-//           most 334; must 0.4; before 249
+// sm_89     8 of divergence_kl_kernel<BFloat16, false>: 32 loaded, 128 fused + 32 loaded, 16 stored, 128 fused; 6 bytes; at most
+//           334; must 0.4; before 203
 // measured  0.28 of a copy: half of the time is spent waiting for loads
 template <class T, bool kReverse>
 __global__ void __launch_bounds__(kMostThreads, 2)

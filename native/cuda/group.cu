@@ -196,7 +196,7 @@ constexpr int kTeamBlocks<Normalize> = 3;
 // notes     items once, in registers: 1 to 32 lanes a group; 8 MB take 2 us, so small batches are launch-bound
 // variants  six ops by one packing of groups; code for the common options alone leaves a loop without branches for the others
 // turn      8 of group_teams_kernel<Normalize, float>: 32 loaded, 32 stored, 48 float64; 8.5 bytes; at most 40.5, 41 on sm_89; must
-//           0.5; before 75.9
+//           0.5; before 75.9, 66 on sm_89
 // measured  0.23 of a copy for ragged groups, which move four bytes at a time; more than a copy for groups of 8
 template <class Op, class F>
 __global__ void __launch_bounds__(kTeamThreads, kTeamBlocks<Op>)

@@ -161,7 +161,8 @@ __device__ RowSums merge_lanes(const LogitMap& map, RowSums mine) {
 // bytes     s D (N + V) + 40 N V / 1024
 // limit     issue
 // notes     2 N V D operations on the plain pipes
-// turn      128 of strip_kernel<float>: 64 read, no loaded, no float64; 0.125 bytes; at most 1.57, 1.55 on sm_89; before 2.72
+// turn      128 of strip_kernel<float>: 64 read, no loaded, no float64; 0.125 bytes; at most 1.57, 1.55 on sm_89; before 2.72, 2.66
+//           on sm_89
 template <class T>
 __global__ void __launch_bounds__(kThreads) strip_kernel(srp_linear_forward_args a, Strips use) {
   const int64_t tiles = use.rows / kTile, strip = blockIdx.x / tiles;

@@ -41,7 +41,7 @@ __device__ __forceinline__ void put_sums(const TensorSums& sums, double* waiting
 // variants  warpgroups on sm_90, warps elsewhere
 // turn      128 of hidden_product_kernel<BFloat16, WarpgroupTiles>: 128 warpgroup, 160 loaded; 1.333 bytes; at most 1.57; before
 //           4.3; threads 384; shared 218112
-// sm_89     64 of hidden_product_kernel<BFloat16, WarpTiles>: 64 tensor, 96 loaded, 64 shared; 1.5 bytes; at most 4.1; before 4.3
+// sm_89     64 of hidden_product_kernel<BFloat16, WarpTiles>: 64 tensor, 96 loaded, 64 shared; 1.5 bytes; at most 4.1; before 4.1
 template <class T, class Way>
 __global__ void __launch_bounds__(Way::kThreads, 1)
     hidden_product_kernel(srp_linear_backward_args a, Slab slab, TermLines weight, double* waiting) {
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(Way::kThreads, 1)
 // variants  warpgroups on sm_90, warps elsewhere
 // turn      128 of weight_product_kernel<BFloat16, WarpgroupTiles>: 128 warpgroup, 160 loaded; 1.333 bytes; at most 1.38; before
 //           4.2; threads 384; shared 218112
-// sm_89     64 of weight_product_kernel<BFloat16, WarpTiles>: 64 tensor, 96 loaded, 64 shared; 1.5 bytes; at most 4.1; before 4.2
+// sm_89     64 of weight_product_kernel<BFloat16, WarpTiles>: 64 tensor, 96 loaded, 64 shared; 1.5 bytes; at most 4.1; before 4.1
 template <class T, class Way>
 __global__ void __launch_bounds__(Way::kThreads, 1)
     weight_product_kernel(srp_linear_backward_args a, Slab slab, TermLines hidden, double* waiting) {

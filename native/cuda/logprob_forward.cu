@@ -31,7 +31,7 @@ __device__ __forceinline__ void store_logprob(const srp_logprob_forward_args& a,
 // variants  caps and sums of squares take registers and instructions from every id: calls without them have code of their own.
 //           forward_short_kernel: what comes behind a row's sums is shared by rows
 // turn      32 of forward_kernel<BFloat16, false, false>: 16 shared, no special + 16 shared, 64 loaded, 32 special; 2 bytes; at
-//           most 9.6, 9.8 on sm_89; must 0.85; before 10.4
+//           most 9.6, 9.8 on sm_89; must 0.85; before 10.4, 10.2 on sm_89
 // measured  0.75 of a copy in the worst of its cases, by a loop that executed 15.1 where it counted 10.1; no card has run this one
 //           yet
 template <class T, bool kCapped, bool kSquares>
@@ -125,7 +125,7 @@ __global__ void __launch_bounds__(kTeamThreads, kSquares ? 4 : 5)
 // threads   128
 // variants  as forward_kernel
 // turn      32 of partial_kernel<BFloat16, false>: 16 shared, no special + 16 shared, 64 loaded, 32 special; 2 bytes; at most 10.7,
-//           10.9 on sm_89; before 11.5
+//           10.9 on sm_89; before 11.5, 11.3 on sm_89
 template <class T, bool kCapped>
 __global__ void __launch_bounds__(kTeamThreads, 4)
     partial_kernel(srp_logprob_partial_args a, Team team, RowSums* scratch, uint32_t* tickets, uint32_t* faults) {

@@ -60,7 +60,7 @@ struct PlainClip {
 // turn      4 of token_losses_kernel<BlockPieces, float, PlainClip>: 36 loaded, 4 stored, 20 float64, inner 4; 13 bytes; at most
 //           163; must 0.5; before 177.3
 // sm_89     4 of token_losses_kernel<BlockPieces, float, PlainClip>: 36 loaded, 4 stored, 100 fused, 16 wide, inner 4; 13 bytes; at
-//           most 337; must 0.5; before 177.3
+//           most 337; must 0.5; before 200.5
 // measured  0.43 of a copy, with code for every form in the loop
 template <class Team, class F, class Known>
 __global__ void __launch_bounds__(kPieceLanes, Team::kTeams > 1 ? Known::kWarpBlocks : Known::kBlocks)
@@ -227,7 +227,7 @@ constexpr int kRowLossBlocks = 2;
 // turn      4 of row_losses_kernel<BlockPieces, float>: 36 loaded, 12 float64, no stored, inner 4 + 36 loaded, 24 float64, 7 read,
 //           inner 4 + 4 loads, 16 stored, no float64; 13 bytes; at most 216; must 0.5; before 230.5
 // sm_89     4 of row_losses_kernel<BlockPieces, float>: 36 loaded, 3 float64, no stored, inner 4 + 36 loaded, 24 float64, 7 read,
-//           inner 4 + 4 loads, 16 stored, no float64; 13 bytes; at most 196; must 0.5; before 230.5
+//           inner 4 + 4 loads, 16 stored, no float64; 13 bytes; at most 196; must 0.5; before 221
 // short     float64 by contract: of a kept token the sums of its row take about 115 instructions, with their way through shared
 //           memory, its value 85 and its gradient 30
 // measured  0.37 to 0.47 of a copy, by the code before

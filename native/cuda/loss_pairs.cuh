@@ -14,7 +14,8 @@ class PairTokens {
   __device__ __forceinline__ PairTokens(const LossArgs& a, const LossParameters& p, const RowScale& scale,
                                         LossTally& tally) {
     if (!kMay || !slow_float64()) return;
-    holds_ = tame(scale.policy) && tame(scale.kl) && fits(p) && fits(a.kl.log_clamp) && fits(a.kl.value_clamp);
+    holds_ = tame(scale.policy) && tame(scale.kl) && tame_bounds(p) && tame_bound(a.kl.log_clamp) &&
+             tame_bound(a.kl.value_clamp);
     parameters_ = {TwoFloats(p.clip_low),
                    TwoFloats(p.clip_high),
                    TwoFloats(p.dual_clip),
@@ -73,10 +74,10 @@ class PairTokens {
     TwoFloats log_clamp, value_clamp;
   };
 
-  static __device__ __forceinline__ bool fits(double x) { return tame(x) || fabs(x) == INFINITY; }
-  static __device__ __forceinline__ bool fits(const LossParameters& p) {
-    return fits(p.clip_low) && fits(p.clip_high) && fits(p.dual_clip) && fits(p.ratio_cap) && fits(p.log_clamp) &&
-           fits(p.max_log_ratio) && fits(p.temperature_positive) && fits(p.temperature_negative) && fits(p.coefficient);
+  static __device__ __forceinline__ bool tame_bounds(const LossParameters& p) {
+    return tame_bound(p.clip_low) && tame_bound(p.clip_high) && tame_bound(p.dual_clip) && tame_bound(p.ratio_cap) &&
+           tame_bound(p.log_clamp) && tame_bound(p.max_log_ratio) && tame_bound(p.temperature_positive) &&
+           tame_bound(p.temperature_negative) && tame_bound(p.coefficient);
   }
   static __device__ __forceinline__ float at(const void* array, int64_t i) {
     return static_cast<const float*>(array)[i];

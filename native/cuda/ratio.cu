@@ -40,7 +40,8 @@ __global__ void log_tokens_kernel(srp_ratio_log_args a) {
 // limit     memory
 // notes     a warp or a block a row; the next eight tokens of a lane are under way
 // variants  of a row's length: a warp alone has no barriers, and of rows beyond 512 tokens a block's warps share one
-// turn      8 of log_rows_kernel<BlockPieces, float>: 72 loaded, 16 float64; 9 bytes; at most 15, 15.1 on sm_89; before 38.1
+// turn      8 of log_rows_kernel<BlockPieces, float>: 72 loaded, 16 float64; 9 bytes; at most 15, 15.1 on sm_89; before 38.1, 29.1
+//           on sm_89
 template <class Team, class F>
 __global__ void __launch_bounds__(kPieceLanes, 4) log_rows_kernel(srp_ratio_log_args a, uint32_t* faults) {
   const int64_t b = Team::slot();

@@ -51,7 +51,8 @@ constexpr int kLong = -1;
 // variants  six scans by one walk
 // turn      GAE: 12 of scan_thirds_kernel<GaeScan<float>>: 1 votes, 45 shuffles, 3 copies, 32 stored, 40 float64 + 2 x 10 read, 15
 //           float64, no shuffles, no written + 2 x 10 read, 15 float64, 10 written, no shuffles + 6 x 1 copies, no float64 + 6 x 1
-//           read, 16 stored, no float64; 17 bytes; at most 93.5, 92.5 on sm_89; ahead 216; threads 128; shared 34944; must 0.65; before 166.7
+//           read, 16 stored, no float64; 17 bytes; at most 93.5, 92.5 on sm_89; ahead 216; threads 128; shared 34944; must 0.65;
+//           before 166.7, 115.4 on sm_89
 // measured  0.54 of 4.3 TB/s for 65,536 rows of 128 tokens, 61 us, by the code before
 template <class Scan>
 __global__ void __launch_bounds__(kMostWarps* kWarp, kIsWide<Scan> || kCarriesMuch<Scan> ? 3 : 4)
@@ -111,16 +112,16 @@ __global__ void __launch_bounds__(kMostWarps* kWarp, kIsWide<Scan> || kCarriesMu
 // turn      GAE: 15 of scan_rows_tiled_kernel<GaeScan<float>>: 60 shuffles, 2 barriers, 3 copies, 32 stored, 59 float64 + 3 x 2
 //           float64, 9 read, no shuffles, no wide, no written + 2 x 10 read, 15 float64, no shuffles, no written + 2 x 10 read, 15
 //           float64, 5 written, no shuffles + 5.50 x 1 copies, no float64 + 5.50 x 1 read, 16 stored, no float64; 17 bytes; at most
-//           88.5, 88 on sm_89; ahead 272; threads 128; shared 34944; must 0.65; before 166.7
+//           88.5, 88 on sm_89; ahead 272; threads 128; shared 34944; must 0.65; before 166.7, 115.4 on sm_89
 // measured  0.57 of 4.3 TB/s for 512 rows of 8,192 tokens, in 29 us, 14 of them instructions alone, by the code before
 // turn      returns: 15 of scan_rows_tiled_kernel<ReturnsScan<float>>: 60 shuffles, 2 barriers, 2 copies, 16 stored, 30 float64 + 3
 //           x 2 float64, 9 read, no shuffles, no wide, no written + 2 x 5 read, 8 float64, no shuffles, no written + 2 x 5 read, 5
 //           float64, 5 written, no shuffles + 2.75 x 1 copies, no float64 + 2.75 x 1 read, 16 stored, no float64; 9 bytes; at most
-//           60, 58 on sm_89; ahead 152; threads 128; shared 19456; before 66.1
+//           60, 58 on sm_89; ahead 152; threads 128; shared 19456; before 66.1, 61.2 on sm_89
 // turn      V-trace: 15 of scan_rows_tiled_kernel<VtraceScan<float>>: 60 shuffles, 2 barriers, 4 copies, 32 stored, 59 float64 + 1
 //           x 2 float64, 9 read, no shuffles, no wide, no written + 2 x 15 read, 15 float64, no shuffles, no written + 2 x 15 read,
 //           15 float64, 5 written, no shuffles + 8.25 x 1 copies, no float64 + 5.50 x 1 read, 16 stored, no float64; 21 bytes; at
-//           most 92.5, 89.5 on sm_89; ahead 392; threads 64; shared 25216; before 99.8
+//           most 92.5, 89.5 on sm_89; ahead 392; threads 64; shared 25216; before 99.8, 95.1 on sm_89
 template <class Scan>
 __global__ void __launch_bounds__(kMostWarps* kWarp, kCarriesMuch<Scan> ? 3 : 4)
     scan_rows_tiled_kernel(typename Scan::Args a, uint32_t* faults) {

@@ -223,6 +223,8 @@ using two_floats::TwoFloats;
 // loses its second float.
 __device__ __forceinline__ bool tame(float x) { return fabsf(x) <= 0x1p40f && (fabsf(x) >= 0x1p-40f || x == 0); }
 SRP_HD bool tame(double x) { return fabs(x) <= 0x1p40 && (fabs(x) >= 0x1p-40 || x == 0); }
+// A bound, which is infinite where it is off.
+SRP_HD bool tame_bound(double x) { return tame(x) || fabs(x) == static_cast<double>(INFINITY); }
 __device__ __forceinline__ bool tame_exponent(float x) { return fabsf(x) <= 40.0f; }
 
 }  // namespace srp::cuda

@@ -16,9 +16,9 @@ function earlier(before, now) {
   return Math.abs(before - now) < 0.05 ? "the same" : before;
 }
 
-/** The architecture that was counted before there were others, and on which loops were profiled. */
+/** The architecture on which loops were profiled. */
 const MEASURED = "sm_90";
-const OF_MEASURED = ["before", "executed"];
+const OF_MEASURED = ["executed"];
 const COLUMNS = [
   ["loop", "---"],
   ["bytes", "---:"],
@@ -55,7 +55,7 @@ function row(arch, count) {
     element.bytes,
     loadsInWords(count.turn),
     `${number(element.loaded)}, ${number(element.stored)}`,
-    ...(arch === MEASURED ? [earlier(before, element.instructions)] : []),
+    earlier(before?.[arch], element.instructions),
     `${perElementOf(element.instructions)} of ${most[arch]}`,
     ...(arch === MEASURED ? [executed ?? ""] : []),
     ...["float64", "wide", "special", "shared"].map((kind) => number(element[kind])),

@@ -14,7 +14,7 @@
 // And behind bytes and limit, in any order:
 //
 //   must          the share of the memory's speed that is the goal (bench/gpu/goals.ts)
-//   before        instructions an element of the earliest version that was counted; a loop without was not counted before
+//   before        instructions an element of the earliest version that was counted ("before 39.3, 39.9 on sm_89"); a loop without was not counted before
 //   executed      what a card executed for an element (docs/notes/gpu-h200.md)
 //   ahead         bytes of a thread in flight, where that is not what one way loads
 //   threads, shared   of a block of this instance, where they are not those of the kernel's entry
@@ -22,12 +22,12 @@ import { COUNTS } from "./turns.mjs";
 
 const EXTRAS = ["must", "before", "executed", "ahead", "threads", "shared"];
 
-/** {title, elements, instance, ways: [{times, needed, none, inner, whole}], bytes, most: {sm_90, sm_89}, must, ...}; throws where it is none. */
+/** {title, elements, instance, ways: [{times, needed, none, inner, whole}], bytes, most and before: {sm_90, sm_89}, must, ...}; throws where it is none. */
 export function readTurn(text) {
   const [head, bytes, most, ...extras] = text.split("; ");
   const [, title, elements, instance, ways] = /^(?:(.+?): )?(\d+) of (.+?): (.+)$/.exec(head) ?? [];
-  const [, base, other] = /^at most ([\d.]+)(?:, ([\d.]+) on sm_89)?$/.exec(most ?? "") ?? [];
-  if (!ways || !base || !/^[\d.]+ bytes$/.test(bytes))
+  const limits = byArchitecture("at most", most ?? "");
+  if (!ways || !limits || !/^[\d.]+ bytes$/.test(bytes))
     throw new Error(`a turn is "N of KERNEL<...>: B loaded, ...; B bytes; at most M", not ${text}`);
   return {
     title,
@@ -35,7 +35,7 @@ export function readTurn(text) {
     instance,
     ways: ways.split(" + ").map(readWay),
     bytes: parseFloat(bytes),
-    most: { sm_90: Number(base), sm_89: Number(other ?? base) },
+    most: limits,
     ...Object.fromEntries(extras.map(readExtra)),
   };
 }
@@ -54,7 +54,15 @@ function readWay(text) {
   return way;
 }
 
+/** "NAME A" or "NAME A, B on sm_89"; undefined where it is neither. */
+function byArchitecture(name, text) {
+  const [, base, other] = new RegExp(`^${name} ([\\d.]+)(?:, ([\\d.]+) on sm_89)?$`).exec(text) ?? [];
+  return base === undefined ? undefined : { sm_90: Number(base), sm_89: Number(other ?? base) };
+}
+
 function readExtra(text) {
+  const before = byArchitecture("before", text);
+  if (before) return ["before", before];
   const [name, value] = text.split(" ");
   if (!EXTRAS.includes(name)) throw new Error(`behind a turn stand ${EXTRAS.join(", ")}, not ${text}`);
   return [name, Number(value)];
