@@ -121,7 +121,7 @@ Two bounds, in picoseconds an element of the whole card: by its bytes over the b
 those of a unit that is busier. *larger* names the larger one. *share* is the speed of memory that is left: 1 where bytes are the larger bound, bold
 where it is below the goal (*must*, bench/gpu/goals.ts). Of a loop on tensor cores it is the share of their peak, an element is one
 of the sums, to which a turn adds 32 products, and the bytes are those that a block reads from L2, at ${l2}.
-A multiprocessor begins 2 float64 instructions a cycle on sm_90, 1 in 16 cycles on sm_89.
+A multiprocessor begins 2 float64 instructions a cycle on sm_90, 1 in 16 cycles on sm_89, conversions among them.
 
 ${ARCHS.map((arch) => cardSection(arch, loops)).join("\n")}
 Why a loop stays below its goal:
