@@ -2,7 +2,7 @@
 // first, which is most of the time of a call that fills hundreds of megabytes; a page of 2 MiB costs one fault for 512 of those. The
 // kernel may have to move other memory together first, or a host to find it, and may take a second for a large array. So pages are asked
 // for and touched one by one: with the first that does not come, or not in time, it ends, and the rest of the array is of ordinary pages,
-// asked for at once, which takes two thirds of what their faults would.
+// asked for at once, which is cheaper than a fault for each.
 //
 // A page that was dear once is cheap from then on: freed, it stays in one piece. So a process may spend half a second on such pages, a part
 // of it in each of its first calls, and a loop has the cheap ones behind them.

@@ -54,8 +54,7 @@ struct PlainClip {
 // notes     one walk, the next run of inputs on its way; float64 throughout, about 100 operations a token with figures, or pairs of
 //           float32 where float64 is slow
 // shared    47104
-// variants  code for the common options alone leaves a loop without branches for the others, 161.8 instructions a token, 167.8
-//           with those of any form, 188.5 with bounds of tokens besides; of a row's length: a warp alone has no
+// variants  code for the common options alone leaves a loop without branches for the others; of a row's length: a warp alone has no
 //           barriers, and of rows beyond 512 tokens a block's warps share one
 // turn      4 of token_losses_kernel<BlockPieces, float, PlainClip>: 36 loaded, 4 stored, 20 float64, inner 4; 13 bytes; at most
 //           163; must 0.5; before 177.3

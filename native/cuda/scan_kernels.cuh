@@ -7,7 +7,7 @@
 //
 // Either way the same bits. Minimum bytes: of each token every input and output once, and 1 for the mask (gae: 17 in float32). Scans that
 // need the total of a row (shares; tails over a mask) read it twice where it is more than a third of a warp's, the second time from L2 as
-// far as it reaches. Maps are composed in float64 on every GPU: where that is slow, it takes a seventh longer than the bytes at most.
+// far as it reaches. Maps are composed in float64 on every GPU: where that is slow, it takes a sixth longer than the bytes at most.
 #pragma once
 #include "backend.cuh"
 #include "launch.cuh"

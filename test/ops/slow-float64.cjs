@@ -1,5 +1,5 @@
 // Prints what the emulated device computes in float64 for single tokens and ids, or, of capability 8.9, in pairs of float32:
-// slow-float64.cjs INDEX. [name, kind, numbers], where kind says what they are: sums of rows, divergences, or what is rounded to float32 or
+// slow-float64.cjs INDEX. [op, name, kind, numbers], where kind says what they are: sums of rows, divergences, or what is rounded to float32 or
 // bfloat16.
 "use strict";
 const { boundMismatch, divergence, divergenceBackward, measureMismatch, rowLoss, tokenLoss } = require(process.argv[2]);
@@ -11,7 +11,8 @@ const near = () => 2 * (draw() + draw() + draw() + draw() - 2);
 const floats = (count, at) => Float32Array.from({ length: count }, at);
 
 const results = [];
-const say = (name, kind, array) => results.push([name, kind, Array.from(array, String)]);
+let op = "";
+const say = (name, kind, array) => results.push([op, `${op}, ${name}`, kind, Array.from(array, String)]);
 
 const shape = [6, 700];
 const tokens = shape[0] * shape[1];
@@ -44,26 +45,29 @@ for (const [form, bounds] of Object.entries(FORMS))
   for (const kind of KL) {
     const kl = kind === "none" ? undefined : { referenceLogProbs, kind, coefficient: 0.1, timesRatio: kind === "k2" };
     const outputs = kl ? [...OUTPUTS, "klValues"] : OUTPUTS;
+    op = `tokenLoss ${form}`;
     const result = tokenLoss({ ...rows, form, ...bounds, outputs, ...(kl && { kl }) });
-    for (const output of outputs) say(`${form}, ${kind}: ${output}`, "float32", result[output]);
-    for (const [figure, values] of Object.entries(result.rowFigures))
-      say(`${form}, ${kind}: ${figure}`, "sums", values);
+    for (const output of outputs) say(`${kind}: ${output}`, "float32", result[output]);
+    for (const [figure, values] of Object.entries(result.rowFigures)) say(`${kind}: ${figure}`, "sums", values);
   }
 
+op = "rowLoss";
 const sequence = rowLoss({ ...rows, ...FORMS.clip, form: "clip", advantagesPer: "token", outputs: OUTPUTS });
-for (const output of OUTPUTS) say(`rows: ${output}`, "float32", sequence[output]);
-for (const [figure, values] of Object.entries(sequence.rowFigures)) say(`rows: ${figure}`, "sums", values);
+for (const output of OUTPUTS) say(`${output}`, "float32", sequence[output]);
+for (const [figure, values] of Object.entries(sequence.rowFigures)) say(`${figure}`, "sums", values);
 
 for (const statistic of ["k1", "k2", "k3", "ratio", "distance", "current", "old", "total"]) {
   const options = { shape, mask, statistic, low: 0.1, high: 1.5, backend: "emulated" };
+  op = `measureMismatch ${statistic}`;
   const measured = measureMismatch(logProbs, oldLogProbs, options);
   for (const moments of ["moments", "bounded"])
     for (const [name, values] of Object.entries(measured[moments]))
-      if (ArrayBuffer.isView(values)) say(`${statistic}, ${moments}: ${name}`, "sums", values);
-  for (const name of ["differences", "above", "below"]) say(`${statistic}: ${name}`, "sums", measured[name]);
+      if (ArrayBuffer.isView(values)) say(`${moments}: ${name}`, "sums", values);
+  for (const name of ["differences", "above", "below"]) say(name, "sums", measured[name]);
+  op = `boundMismatch ${statistic}`;
   const bound = boundMismatch(logProbs, oldLogProbs, options);
-  say(`${statistic}: weights`, "float32", bound.weights);
-  say(`${statistic}: kept`, "float32", bound.kept);
+  say("weights", "float32", bound.weights);
+  say("kept", "float32", bound.kept);
 }
 
 const bfloat16 = (values) => Uint16Array.from(new Uint32Array(values.buffer), (word) => word >>> 16);
@@ -80,7 +84,8 @@ for (const dtype of ["float32", "bfloat16"])
     for (const temperature of [1, 0.7, 1e-25]) {
       const [s, t] = dtype === "float32" ? [student, teacher] : [bfloat16(student), bfloat16(teacher)];
       const options = { shape: [N, V], dtype, beta, temperature, backend: "emulated" };
-      const name = `${dtype}, beta ${beta}, temperature ${temperature}`;
+      op = `divergence, beta ${beta}`;
+      const name = `${dtype}, temperature ${temperature}`;
       say(`${name}: divergences`, "divergences", divergence(s, t, options));
       const gradient = divergenceBackward(s, t, new Float64Array(N).fill(1), options);
       say(`${name}: gradient`, dtype, dtype === "float32" ? gradient : widened(gradient));
