@@ -1,5 +1,6 @@
 #include "registry.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,6 +23,7 @@ constexpr int kFresh = 0xff;               // all bits set: NaN, or -1
 constexpr size_t kMostFilled =
     size_t{1} << 30;  // of cudaMalloc: the host has pages for the written parts of larger ones alone
 constexpr size_t kMostKept = size_t{32} << 20;  // bytes that were freed and stay poisoned
+constexpr size_t kPage = 4096;                  // the least that a block of pages takes
 
 struct Registry {
   std::mutex mutex;
@@ -50,12 +52,14 @@ bool has_room(int device, size_t bytes) {
   return used <= all && bytes <= all - used;
 }
 
+size_t taken_by(const Allocation& block) { return std::max(block.bytes, kPage); }
+
 // Releases the blocks that were freed longest ago. The caller holds the lock, and must drop them after releasing it.
 std::deque<AllocationRef> surplus() {
   auto& r = registry();
   std::deque<AllocationRef> gone;
   while (r.closed_bytes > kMostKept && !r.closed.empty()) {
-    r.closed_bytes -= r.closed.front()->bytes;
+    r.closed_bytes -= taken_by(*r.closed.front());
     r.blocks.erase(address(r.closed.front()->begin));
     gone.push_back(std::move(r.closed.front()));
     r.closed.pop_front();
@@ -65,6 +69,22 @@ std::deque<AllocationRef> surplus() {
 
 void fill_fresh(Kind kind, void* memory, size_t bytes) {
   if (kind == Kind::pool || bytes <= kMostFilled) memset(memory, kFresh, bytes);
+}
+
+// Under ASan the heap, which has red zones. Otherwise pages of their own, far up: the heap of a program that is not
+// position-independent, as Node's, lies between 0 and a few GiB, where numbers among a kernel's arguments would look like addresses.
+char* fresh_memory(size_t bytes) {
+  void* memory = nullptr;
+  if (has_asan()) return posix_memalign(&memory, kAlignment, bytes) == 0 ? static_cast<char*>(memory) : nullptr;
+  memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return memory == MAP_FAILED ? nullptr : static_cast<char*>(memory);
+}
+
+void drop_memory(char* begin, size_t bytes) {
+  if (has_asan())
+    std::free(begin);
+  else
+    munmap(begin, bytes);
 }
 
 const char* described(const Allocation& block) {
@@ -77,8 +97,8 @@ Allocation::~Allocation() {
   if (begin && !foreign) unpoison(begin, bytes);
   if (pages.begin)
     drop_pages(pages);
-  else if (!foreign)
-    std::free(begin);
+  else if (begin && !foreign)
+    drop_memory(begin, bytes);
 }
 
 size_t memory_of(int) {
@@ -110,22 +130,18 @@ AllocationRef take(Kind kind, int device, size_t bytes) {
     (pinned ? r.pinned : r.used[device]) += bytes;
   }
   auto block = std::make_shared<Allocation>(kind, device, bytes);
-  void* pointer = nullptr;
-  bool got;
   if (kind == Kind::device && current_settings().ipc) {
-    got = make_pages(bytes, block->pages);
-    pointer = block->pages.begin;
+    if (make_pages(bytes, block->pages)) block->begin = block->pages.begin;
   } else {
-    got = posix_memalign(&pointer, kAlignment, bytes) == 0;
+    block->begin = fresh_memory(bytes);
   }
-  if (got) fill_fresh(kind, pointer, bytes);
+  if (block->begin) fill_fresh(kind, block->begin, bytes);
   std::lock_guard<std::mutex> lock(r.mutex);
-  if (!got) {
+  if (!block->begin) {
     (pinned ? r.pinned : r.used[device]) -= bytes;
     return nullptr;
   }
-  block->begin = static_cast<char*>(pointer);
-  r.blocks[address(pointer)] = block;
+  r.blocks[address(block->begin)] = block;
   return block;
 }
 
@@ -141,7 +157,7 @@ AllocationRef take_from_pool(const StreamRef& stream, size_t bytes) {
     if (found != r.closed.rend() && has_room(stream->device(), bytes)) {
       const AllocationRef block = *found;
       r.closed.erase(std::next(found).base());
-      r.closed_bytes -= bytes;
+      r.closed_bytes -= taken_by(*block);
       r.used[block->device] += bytes;
       block->owned = true;
       block->stream = nullptr;
@@ -205,7 +221,7 @@ void disown(const AllocationRef& block, const StreamRef& stream, Stream::Ticket 
   block->stream = stream;
   block->ticket = ticket;
   r.closed.push_back(block);
-  r.closed_bytes += block->bytes;
+  r.closed_bytes += taken_by(*block);
 }
 
 void close_memory(const AllocationRef& block) {

@@ -1,5 +1,5 @@
-// The registry of memory: device memory from cudaMalloc and from pools, and pinned memory. All of it lies in the host's heap, so that
-// under ASan each allocation has the heap's red zones.
+// The registry of memory: device memory from cudaMalloc and from pools, and pinned memory. Under ASan each allocation has the heap's
+// red zones.
 //
 // Freed memory is kept for a while, filled with NaNs and poisoned for ASan: a kernel that is given its address is refused, and a
 // write to it is found when the memory is used again.

@@ -116,6 +116,13 @@ static void memory(Checks& checks) {
   size_t free_before = 0, free_now = 0, total = 0;
   cudaMemGetInfo(&free_before, &total);
   checks.that(cudaMalloc(&p, sizeof host) == cudaSuccess && p, "memory is allocated");
+  void* pinned = nullptr;
+  checks.that(cudaHostAlloc(&pinned, sizeof host, cudaHostAllocDefault) == cudaSuccess && pinned,
+              "so is pinned memory");
+  const auto far_up = [](const void* memory) { return reinterpret_cast<uintptr_t>(memory) >> 40 != 0; };
+  checks.that(far_up(p) && far_up(pinned),
+              "both where no number among a kernel's arguments looks like their addresses");
+  cudaFreeHost(pinned);
   cudaMemGetInfo(&free_now, &total);
   checks.that(free_before - free_now == sizeof host && free_now < total, "and counted");
   checks.that(answers(cudaMemcpy(p, host, sizeof host, cudaMemcpyHostToDevice), cudaSuccess), "a copy that fits goes");
