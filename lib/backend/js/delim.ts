@@ -1,8 +1,8 @@
 // Spans between delimiters (contract: native/include/surprisal/delim.h). A row is read from its begin, for starts and, from where a
 // span begins, for its end.
 import { DTYPE_CODE } from "../../core/dtype";
-import { rangeError } from "../../core/errors";
-import { lowHalves } from "../../core/wide-ids";
+import { rangeError, type SurprisalError } from "../../core/errors";
+import { firstWideOr, halvesOf } from "../../core/wide-ids";
 import { rowBegin, rowEnd } from "../../core/row-layout";
 import {
   type DelimMaskArgs,
@@ -37,12 +37,25 @@ interface TokenRow {
   readonly ids: Int32Array;
   readonly shift: number;
   readonly length: number;
+  /** The upper halves of int64 ids. */
+  readonly high: Int32Array | undefined;
+  /** What says that id i is no int32. */
+  readonly refusal: (i: number) => SurprisalError;
 }
 
-function isAt(wanted: Int32Array, { ids, shift, length }: TokenRow, position: number): boolean {
-  if (position + wanted.length > length) return false;
+/** Whether id i is an int32, whose upper half repeats its sign. */
+const isNarrow = ({ ids, high }: TokenRow, i: number): boolean =>
+  high === undefined || high[2 * i] === ids[2 * i]! >> 31;
+
+function isAt(wanted: Int32Array, row: TokenRow, position: number): boolean {
+  if (position + wanted.length > row.length) return false;
   let same = 1;
-  while (same < wanted.length && ids[(position + same) << shift] === wanted[same]) ++same;
+  while (
+    same < wanted.length &&
+    row.ids[(position + same) << row.shift] === wanted[same] &&
+    isNarrow(row, position + same)
+  )
+    ++same;
   return same === wanted.length;
 }
 
@@ -72,23 +85,30 @@ class Delimiter {
     return undefined;
   }
 
-  /** First position from `begin` on, and before `end`, where an alternative matches; `end` if there is none. */
+  /**
+   * First position from `begin` on, and before `end`, where an alternative matches; `end` if there is none. Refuses ids on the way that
+   * are no int32: those that are not passed here were compared with a delimiter's.
+   */
   next(row: TokenRow, begin: number, end: number): number {
-    for (let i = this.candidate(row, begin, end); i < end; i = this.candidate(row, i + 1, end))
+    for (let i = this.candidate(row, begin, end); i < end; i = this.candidate(row, i + 1, end)) {
+      if (!isNarrow(row, i)) throw row.refusal(i);
       if (this.matchAt(row, i)) return i;
+    }
     return end;
   }
 
-  /** First position where one may begin: a loop without a call in it, or the engine's own, which knows no end but that of the row. */
-  private candidate({ ids, shift, length }: TokenRow, begin: number, end: number): number {
+  /** First position where one may begin, or of no int32: a loop without a call in it, or the engine's own, which ends with the row. */
+  private candidate({ ids, high, length }: TokenRow, begin: number, end: number): number {
     const { sieve, only } = this;
     let i = begin;
-    if (only === undefined) while (i < end && sieve[ids[i << shift]! & LOW] === 0) ++i;
-    // What lies between two ids is 0 or −1.
-    else if (end < length || (shift > 0 && only >= -1 && only <= 0)) while (i < end && ids[i << shift] !== only) ++i;
+    if (high !== undefined) {
+      if (only !== undefined) return firstWideOr(only, { low: ids, high }, begin, end);
+      while (i < end && sieve[ids[2 * i]! & LOW] === 0 && high[2 * i] === ids[2 * i]! >> 31) ++i;
+    } else if (only === undefined) while (i < end && sieve[ids[i]! & LOW] === 0) ++i;
+    else if (end < length) while (i < end && ids[i] !== only) ++i;
     else {
-      const at = ids.indexOf(only, begin << shift);
-      return at < 0 ? end : at >> shift;
+      const at = ids.indexOf(only, begin);
+      return at < 0 ? end : at;
     }
     return i;
   }
@@ -121,10 +141,11 @@ function tokenRow(a: DelimSpansArgs, b: number): TokenRow {
   const begin = offsets ? offsets[b]! : b * T;
   const end = offsets ? offsets[b + 1]! : begin + (lengths ? lengths[b]! : T);
   const length = end - begin;
-  if (a.dtype === DTYPE_CODE.int32) return { ids: (tokens as Int32Array).subarray(begin, end), shift: 0, length };
-  const { ids, wrong } = lowHalves((tokens as BigInt64Array).subarray(begin, end));
-  if (wrong >= 0) throw rangeError("delimSpans", `tokens[${begin + wrong}]`, tokens[begin + wrong], "an int32");
-  return { ids, shift: 1, length };
+  const refusal = (i: number) => rangeError("delimSpans", `tokens[${begin + i}]`, tokens[begin + i], "an int32");
+  if (a.dtype === DTYPE_CODE.int32)
+    return { ids: (tokens as Int32Array).subarray(begin, end), shift: 0, length, high: undefined, refusal };
+  const { low, high } = halvesOf((tokens as BigInt64Array).subarray(begin, end));
+  return { ids: low, shift: 1, length, high, refusal };
 }
 
 function delimSpans(a: DelimSpansArgs): void {

@@ -2,6 +2,7 @@ import { DTYPE_CODE } from "../../../lib/core/dtype";
 import { selectBackend } from "../../../lib/backend/select";
 import { findSpans, spanMask, spanMeans } from "../../../lib";
 import { eachBackend } from "../../support/each-backend";
+import { thrownBy } from "../../support/thrown-by";
 
 const code = (name: string): Error =>
   expect.objectContaining({ name: "SurprisalError", code: `ERR_SURPRISAL_${name}` }) as Error;
@@ -91,6 +92,27 @@ eachBackend((backend) => {
       }
     },
   );
+
+  test.each([
+    ["delimiters of one id", { start: [1], end: [2] }],
+    ["delimiters of several", { start: [1, 2, 0], end: [2, 0] }],
+    ["alternatives that begin alike, and a head", { start: [[1, 2], [1]], end: [[2], [0, 1]], head: [2, 0, 1] }],
+    ["an end that never comes", { start: [1], end: [3], unterminated: "keep" }],
+    ["a row that starts open", { start: [3], end: [2, 0, 1, 2], startsOpen: true }],
+  ] as const)("an int64 token whose lower half is what stood there is refused in every place: %s", (_, options) => {
+    const ids = BigInt64Array.from({ length: 40 }, (_, i) => BigInt(i % 3));
+    for (const overlapping of [false, true]) {
+      expect(() => findSpans(ids, { ...options, overlapping, backend })).not.toThrow();
+      for (let at = 0; at < ids.length; ++at) {
+        const wide = ids.slice();
+        wide[at]! += 2n ** 32n;
+        expect([at, thrownBy(() => findSpans(wide, { ...options, overlapping, backend }))]).toEqual([
+          at,
+          code("RANGE"),
+        ]);
+      }
+    }
+  });
 
   test("resizable and shared buffers are read like any other", () => {
     const resizable = new Int32Array(Reflect.construct(ArrayBuffer, [16, { maxByteLength: 64 }]) as ArrayBuffer);
