@@ -23,7 +23,7 @@ export const LIMITS: Readonly<Record<string, string>> = {
     "arithmetic: the exponential of float32, whose goal is reached, and rounding to bfloat16, for which AVX512_BF16 alone has an instruction",
   "backward, bfloat16, in place": "as out of place",
   "backward into new arrays, against memory that was used before":
-    "the system hands out zeroed pages at their first touch; an arena, or `out`, has none of it",
+    "the system clears pages before it hands them out, which takes longer than the call itself even where they are huge; an arena, or `out`, has none of it",
   "loss from logits, against forward, loss and backward one after the other":
     "one call saves memory alone, and the passes are arithmetic where there is no AVX-512",
   "GAE, any rows × steps": SCAN,

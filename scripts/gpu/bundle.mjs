@@ -14,6 +14,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -93,6 +94,7 @@ async function placeNode() {
 
 function placeCode() {
   compileFolder("lib", app, []);
+  symlinkSync("lib", join(app, "dist")); // which suites give to the programs that they start
   compileFolder("bench", app, [".py", "contracts.json"]);
   const tests = TESTS.filter((name) => existsSync(at("test", name))).flatMap((name) =>
     compileFolder(`test/${name}`, app, [".json", ".cjs"]),
