@@ -7,7 +7,7 @@ import { OP_NAMES } from "./contract/names";
 import { isBare } from "./js/loss-bare";
 
 /** Bytes of the op's first array up to which js is the faster backend. */
-export const SMALL_CALLS = { groupNormalize: 128, scanGae: 512, ratioLog: 256, lossToken: 192, lossRow: 192 } as const;
+export const SMALL_CALLS = { groupNormalize: 512, scanGae: 512, ratioLog: 256, lossToken: 192, lossRow: 192 } as const;
 
 /** What opens a backend, once it is asked for. */
 type Opens = () => Backend;
