@@ -288,8 +288,8 @@ struct DivergenceRow {
   double beta;
 };
 
-// The maxima of both rows, their sums of exp((x - max) / temperature), and that of the teacher's times how far its exponent is above
-// the student's.
+// The maxima of both rows or numbers a little below them, their sums of exp((x - max) / temperature), and that of the teacher's times
+// how far its exponent is above the student's.
 struct KlSums {
   double student_max, teacher_max, student, teacher, apart;
 };

@@ -4,12 +4,14 @@
 //   KL(T || S) = sum e_T (t - s) / Z_T - ln Z_T + ln Z_S,  grad = factor (e_S / Z_S - e_T / Z_T)
 //   KL(S || T) the same with the sides exchanged,          grad = factor e_S / Z_S (ln S - ln T - KL)
 //
-// with s, t = (x - max) / temperature, e = exp, Z = sum e. What is added up is no larger than D + 12, so that D is known to 1e-15: close
-// rows, of which more digits are promised, go by the terms of divergence.h. The maxima are those of the ids so far; where one rises, the
-// sums are taken against the new one.
+// with s, t = (x - max) / temperature, e = exp, Z = sum e. What is added up is no larger than D + 19, so that D is known to 2e-15: close
+// rows, of which more digits are promised, go by the terms of divergence.h. A maximum is that of the first ids; where others lie far
+// above it, it is raised, and the sums are taken against the new one.
 namespace srp::cpu::SRP_LEVEL {
 
 constexpr double kLeastExponent = -708;  // exp of less is taken for that of this
+constexpr double kMostNear = 1e3;  // a lane's sum; of ids further above the maximum it would lose digits
+constexpr int kTries = 8;  // of a row whose ids are often not near; masked ids are not
 constexpr int64_t kSummedApart = 64 * kLanes;  // ids; sums of so many, then sums of these, lose fewer digits
 
 struct ExponentMap {
@@ -19,14 +21,37 @@ struct ExponentMap {
 SRP_INLINE ExponentMap exponent_map(const DivergenceSide& side) {
   return {splat(side.max > -INFINITY ? side.max : 0), splat(1 / side.temperature)};
 }
-SRP_INLINE F64 exponent_of(const ExponentMap& map, F64 x) { return (x - map.max) * map.rate; }
-
-SRP_INLINE F64 exp_within(F64 x) {
-  const ExpWide e = exp_parts(x);
-  return fma(e.power, e.rest, e.power);
+// Whether a loop has to multiply; levels whose code has to be small have no loop without.
+SRP_INLINE bool is_scaled(const DivergenceSide& side) { return SRP_FIXED_TERMS || side.temperature != 1; }
+template <bool kScaled = true>
+SRP_INLINE F64 exponent_of(const ExponentMap& map, F64 x) {
+  const F64 above = x - map.max;
+  return kScaled ? above * map.rate : above;
 }
 
-// Of an exponent of at most 0: exactly 0 below the least one, whatever exp_within() makes of it.
+// x - k ln2 / kExpSteps, of a k in these units. One constant is as a temperature that is 2^-54 of itself away: 1 / temperature is
+// rounded by more. Without a fused multiply-add the product is rounded as well.
+SRP_INLINE F64 reduced(F64 x, F64 k, double unit) {
+  if (SRP_FIXED_TERMS) return fma(k, splat(-kLn2Low / unit), fma(k, splat(-kLn2High / unit), x));
+  return fma(k, splat(-0.6931471805599453 / (kExpSteps * unit)), x);
+}
+
+// Of kLeastExponent to 709. A z whose exponent of 2 is within float64 is one of the first numbers from 2 on, all of whose other bits
+// are those of 2, so that `seen` tells at the end whether all were, for less than comparing each of them.
+constexpr uint64_t kOctavesBelow = 1023, kOctaves = 2048;
+SRP_INLINE F64 exp_within(F64 x, I64* seen = nullptr) {
+  constexpr double kUnit = 0x1p-51, kFirst = 2 + kOctavesBelow * kExpSteps * kUnit;
+  const F64 z = fma(x, splat(kExpSteps * kUnit / 0.6931471805599453), splat(kFirst));
+  if (seen) *seen |= (I64)z;
+  const F64 power = power_of_two<kOctavesBelow>((I64)z);
+  return fma(power, exp_rest(reduced(x, z - splat(kFirst), kUnit)), power);
+}
+SRP_INLINE bool all_within(I64 seen) {
+  constexpr int64_t kSteps = static_cast<int64_t>(kOctaves * kExpSteps);
+  return !any((I32)((seen & -kSteps) != (int64_t{1} << 62)));
+}
+
+// Exactly 0 below the least one, whatever exp_within() makes of it.
 SRP_INLINE F64 probability_of(F64 exponent) {
   return pick(at_least(exponent, splat(kLeastExponent)), exp_within(exponent), F64{});
 }
@@ -35,17 +60,45 @@ struct KlLanes {
   F64 student = {}, teacher = {}, apart = {};
 };
 
-// Returns the lanes in which the student's exponent is below the least one and the teacher's is not.
-SRP_INLINE I64 add_kl(F64 s, F64 t, KlLanes* sums) {
+// Sets the sign of the lanes in which the student's exponent is below the least one and the teacher's is not.
+SRP_INLINE void add_kl(F64 s, F64 t, KlLanes* sums, I64* lost) {
   const F64 least = splat(kLeastExponent);
-  const I64 lost = (s < least) & (t >= least);
+  *lost |= (I64)(s - least) & ~(I64)(t - least);
   s = larger(s, least);
   t = larger(t, least);
   const F64 e = exp_within(t);
   sums->student += exp_within(s);
   sums->teacher += e;
   sums->apart = fma(e, t - s, sums->apart);
-  return lost;
+}
+
+SRP_INLINE void add_near(F64 s, F64 t, KlLanes* sums, I64* seen) {
+  const F64 e = exp_within(t, seen);
+  sums->student += exp_within(s, seen);
+  sums->teacher += e;
+  sums->apart = fma(e, t - s, sums->apart);
+}
+
+SRP_INLINE void add(KlLanes* sums, const KlLanes& more) {
+  sums->student += more.student;
+  sums->teacher += more.teacher;
+  sums->apart += more.apart;
+}
+
+// Returns false, and sums of no use, where an id is not near: an exponent is less than the least one or much more than 0, or NaN.
+template <bool kScaled, class T>
+static bool sum_near(const DivergenceRow<T>& row, KlLanes* sums) {
+  const ExponentMap student = exponent_map(row.student_side), teacher = exponent_map(row.teacher_side);
+  KlLanes low, high;
+  I64 seen = {};
+  each_outcome(row, [&](WidePair s, WidePair t, int64_t) {
+    add_near(exponent_of<kScaled>(student, s.low), exponent_of<kScaled>(teacher, t.low), &low, &seen);
+    add_near(exponent_of<kScaled>(student, s.high), exponent_of<kScaled>(teacher, t.high), &high, &seen);
+  });
+  add(&low, high);
+  *sums = low;
+  const F64 most = splat(kMostNear);
+  return all_within(seen) && !any((I32) ~((low.student <= most) & (low.teacher <= most)));
 }
 
 // The exponent of a side's maximum against one that may lie higher.
@@ -66,61 +119,87 @@ SRP_INLINE bool raise(KlLanes* sums, const DivergenceSide& student, const Diverg
   return true;
 }
 
+// Of any ids, after raising the maxima to theirs. Returns false as raise() does, and where a row has a NaN or +infinity.
+template <class T>
+SRP_INLINE bool sum_any(DivergenceRow<T>* row, KlLanes* totals, KlLanes* sums, I64* lost) {
+  DivergenceSide &student_side = row->student_side, &teacher_side = row->teacher_side;
+  const double s_max = max_logit(row->student, row->V), t_max = max_logit(row->teacher, row->V);
+  if (!(s_max < INFINITY && t_max < INFINITY)) return false;
+  if (s_max > student_side.max || t_max > teacher_side.max) {
+    const double student_max = s_max > student_side.max ? s_max : student_side.max;
+    const double teacher_max = t_max > teacher_side.max ? t_max : teacher_side.max;
+    if (!raise(totals, student_side, teacher_side, student_max, teacher_max)) return false;
+    student_side.max = student_max;
+    teacher_side.max = teacher_max;
+  }
+  const ExponentMap student = exponent_map(student_side), teacher = exponent_map(teacher_side);
+  KlLanes low, high;
+  each_outcome(*row, [&](WidePair s, WidePair t, int64_t) {
+    add_kl(exponent_of(student, s.low), exponent_of(teacher, t.low), &low, lost);
+    add_kl(exponent_of(student, s.high), exponent_of(teacher, t.high), &high, lost);
+  });
+  add(&low, high);
+  *sums = low;
+  return true;
+}
+
 // Returns false where a row has no finite logit, or a NaN or +infinity, where an id has a probability of the teacher alone, and where
 // exponents are beyond float64.
 template <class T>
 static bool kl_sums(const DivergenceRow<T>& given, KlSums* out) {
-  DivergenceSide student_side = given.student_side, teacher_side = given.teacher_side;
-  student_side.max = teacher_side.max = -INFINITY;
+  DivergenceRow<T> row = given;
+  const double &student_max = row.student_side.max = -INFINITY, &teacher_max = row.teacher_side.max = -INFINITY;
+  const bool scaled = is_scaled(row.student_side);
   KlLanes totals;
   I64 lost = {};
+  int tries = kTries;
   for (int64_t begin = 0; begin < given.V; begin += kSummedApart) {
-    DivergenceRow<T> row = given;
-    row.student += begin;
-    row.teacher += begin;
+    row.student = given.student + begin;
+    row.teacher = given.teacher + begin;
     row.V = given.V - begin < kSummedApart ? given.V - begin : kSummedApart;
-    const double s_max = max_logit(row.student, row.V), t_max = max_logit(row.teacher, row.V);
-    if (!(s_max < INFINITY && t_max < INFINITY)) return false;
-    if (s_max > student_side.max || t_max > teacher_side.max) {
-      const double student_max = s_max > student_side.max ? s_max : student_side.max;
-      const double teacher_max = t_max > teacher_side.max ? t_max : teacher_side.max;
-      if (!raise(&totals, student_side, teacher_side, student_max, teacher_max)) return false;
-      student_side.max = student_max;
-      teacher_side.max = teacher_max;
+    KlLanes sums;
+    const bool tried = tries > 0 && student_max > -INFINITY && teacher_max > -INFINITY;
+    if (!(tried && (scaled ? sum_near<true>(row, &sums) : sum_near<false>(row, &sums)))) {
+      tries -= tried;
+      if (!sum_any(&row, &totals, &sums, &lost)) return false;
     }
-    const ExponentMap student = exponent_map(student_side), teacher = exponent_map(teacher_side);
-    KlLanes at[2];
-    each_outcome(row, [&](WidePair s, WidePair t, int64_t) {
-      lost |= add_kl(exponent_of(student, s.low), exponent_of(teacher, t.low), &at[0]);
-      lost |= add_kl(exponent_of(student, s.high), exponent_of(teacher, t.high), &at[1]);
-    });
-    totals.student += at[0].student + at[1].student;
-    totals.teacher += at[0].teacher + at[1].teacher;
-    totals.apart += at[0].apart + at[1].apart;
+    add(&totals, sums);
   }
-  *out = {student_side.max, teacher_side.max, sum(totals.student), sum(totals.teacher), sum(totals.apart)};
-  return student_side.max > -INFINITY && teacher_side.max > -INFINITY && !any((I32)lost);
+  *out = {student_max, teacher_max, sum(totals.student), sum(totals.teacher), sum(totals.apart)};
+  return student_max > -INFINITY && teacher_max > -INFINITY && !any((I32)(lost < I64{}));
+}
+
+template <bool kScaled, class T>
+static void forward_gradient_of(const DivergenceRow<T>& row, double student_factor, double teacher_factor, T* grad) {
+  const ExponentMap student = exponent_map(row.student_side), teacher = exponent_map(row.teacher_side);
+  const F64 of_student = splat(student_factor), minus_of_teacher = splat(-teacher_factor);
+  write_gradient(row, grad, [&](F64 s, F64 t) {
+    const F64 of_t = minus_of_teacher * probability_of(exponent_of<kScaled>(teacher, t));
+    return fma(of_student, probability_of(exponent_of<kScaled>(student, s)), of_t);
+  });
 }
 
 template <class T>
 static void forward_gradient(const DivergenceRow<T>& row, double student_factor, double teacher_factor, T* grad) {
+  if (is_scaled(row.student_side)) return forward_gradient_of<true>(row, student_factor, teacher_factor, grad);
+  forward_gradient_of<false>(row, student_factor, teacher_factor, grad);
+}
+
+template <bool kScaled, class T>
+static void reverse_gradient_of(const DivergenceRow<T>& row, double student_factor, double apart, T* grad) {
   const ExponentMap student = exponent_map(row.student_side), teacher = exponent_map(row.teacher_side);
-  const F64 of_student = splat(student_factor), of_teacher = splat(teacher_factor);
+  // Of ids that are masked on both sides a difference that is a number, times 0.
+  const F64 factor = splat(student_factor), mean = splat(apart), least = splat(-1e300);
   write_gradient(row, grad, [&](F64 s, F64 t) {
-    const F64 of_t = of_teacher * probability_of(exponent_of(teacher, t));
-    return fma(of_student, probability_of(exponent_of(student, s)), F64{} - of_t);
+    const F64 own = exponent_of<kScaled>(student, s), other = exponent_of<kScaled>(teacher, t);
+    return factor * probability_of(own) * (larger(own, least) - larger(other, least) - mean) + F64{};
   });
 }
 
 template <class T>
 static void reverse_gradient(const DivergenceRow<T>& row, double student_factor, double apart, T* grad) {
-  const ExponentMap student = exponent_map(row.student_side), teacher = exponent_map(row.teacher_side);
-  // Of ids that are masked on both sides a difference that is a number, times 0.
-  const F64 factor = splat(student_factor), mean = splat(apart), least = splat(-1e300);
-  write_gradient(row, grad, [&](F64 s, F64 t) {
-    const F64 own = exponent_of(student, s), other = exponent_of(teacher, t);
-    return factor * probability_of(own) * (larger(own, least) - larger(other, least) - mean) + F64{};
-  });
+  if (is_scaled(row.student_side)) return reverse_gradient_of<true>(row, student_factor, apart, grad);
+  reverse_gradient_of<false>(row, student_factor, apart, grad);
 }
 
 template <class T>

@@ -13,14 +13,16 @@ constexpr double kExpWideLimit = 700;
 
 constexpr double kExpSteps = 16;
 constexpr double kLn2High = 0.04332169877307024, kLn2Low = 1.1926343307941173e-11;  // of ln2 / 16; high * k is exact
-// 2^(j/16) for j in 0..15, less j in the place where `k << 48` adds it again.
+// 2^(j/16) for j in 0..15, less j in the place where `k << 48` adds it again. Of a k that is kOctaves too large.
+template <uint64_t kOctaves = 0>
 SRP_INLINE F64 power_of_two(I64 k) {
-  const __m512i low = _mm512_setr_epi64(0x3ff0000000000000, 0x3fefb5586cf9890f, 0x3fef72b83c7d517b, 0x3fef387a6e756238,
-                                        0x3fef06fe0a31b715, 0x3feedea64c123422, 0x3feebfdad5362a27, 0x3feeab07dd485429);
-  const __m512i high =
-      _mm512_setr_epi64(0x3feea09e667f3bcd, 0x3feea11473eb0187, 0x3feeace5422aa0db, 0x3feec49182a3f090,
-                        0x3feee89f995ad3ad, 0x3fef199bdd85529c, 0x3fef5818dcfba487, 0x3fefa4afa2a490da);
-  return (F64)((U64)_mm512_permutex2var_epi64(low, (__m512i)k, high) + ((U64)k << 48));
+  const U64 low = U64{0x3ff0000000000000, 0x3fefb5586cf9890f, 0x3fef72b83c7d517b, 0x3fef387a6e756238,
+                      0x3fef06fe0a31b715, 0x3feedea64c123422, 0x3feebfdad5362a27, 0x3feeab07dd485429} -
+                  (kOctaves << 52);
+  const U64 high = U64{0x3feea09e667f3bcd, 0x3feea11473eb0187, 0x3feeace5422aa0db, 0x3feec49182a3f090,
+                       0x3feee89f995ad3ad, 0x3fef199bdd85529c, 0x3fef5818dcfba487, 0x3fefa4afa2a490da} -
+                   (kOctaves << 52);
+  return (F64)((U64)_mm512_permutex2var_epi64((__m512i)low, (__m512i)k, (__m512i)high) + ((U64)k << 48));
 }
 // exp(r) - 1 over r in [-ln2 / 32, ln2 / 32], relative error 1.3e-15, of exp(r) 2.8e-17
 SRP_INLINE F64 exp_rest(F64 r) {
@@ -35,7 +37,10 @@ SRP_INLINE F64 exp_rest(F64 r) {
 
 constexpr double kExpSteps = 1;
 constexpr double kLn2High = 0.6931471803691238, kLn2Low = 1.9082149292705877e-10;
-SRP_INLINE F64 power_of_two(I64 k) { return (F64)(((U64)k << 52) + (uint64_t{1023} << 52)); }
+template <uint64_t kOctaves = 0>
+SRP_INLINE F64 power_of_two(I64 k) {
+  return (F64)(((U64)k << 52) + ((1023 - kOctaves) << 52));
+}
 // exp(r) - 1 over r in [-ln2 / 2, ln2 / 2], relative error 4.1e-17. In pairs: what follows would wait longer for a
 // chain of ten terms.
 SRP_INLINE F64 exp_rest(F64 r) {

@@ -9,11 +9,14 @@ import { numbersOf, stored } from "./rows";
 const DTYPES = ["float32", "float16", "bfloat16"] as const;
 const SIDES = [0, 1] as const;
 
+type Row = Float32Array | Float64Array;
+
 /** ln of the probabilities. */
-function logsOf(x: Float32Array): Float64Array {
+function logsOf(row: Row): Float64Array {
+  const x = Float64Array.from(row);
   const most = x.reduce((a, b) => Math.max(a, b), -Infinity);
   const total = x.reduce((sum, v) => sum + Math.exp(v - most), 0);
-  return Float64Array.from(x, (v) => v - most - Math.log(total));
+  return x.map((v) => v - most - Math.log(total));
 }
 
 /** KL(P ‖ Q) of two close rows: Σ P (d + exp(−d) − 1) with d = ln(P / Q), in which nothing cancels. */
@@ -28,7 +31,7 @@ function excessOf(of: Float32Array, from: Float32Array): number {
 }
 
 /** The gradient of a KL divergence over the vocabulary to the student's logits. */
-function slopesOf(student: Float32Array, teacher: Float32Array, beta: number, value: number): Float64Array {
+function slopesOf(student: Row, teacher: Row, beta: number, value: number): Float64Array {
   const [s, t] = [logsOf(student), logsOf(teacher)];
   return s.map((log, j) => {
     const S = Math.exp(log);
@@ -133,6 +136,28 @@ eachBackend((backend) => {
         shape: [1, V],
       });
       const exact = slopesOf(student, teacher, beta, want);
+      exact.forEach((g, j) => expect(Math.abs(slopes[j]! - g)).toBeLessThanOrEqual(1e-12 * (1 + want)));
+    }
+  });
+
+  test.each(SIDES)("ids far below or above those before them in a few blocks or in most, beta %d", (beta) => {
+    const V = 9300;
+    for (const [every, far, temperature] of [
+      [700, -Infinity, 0.9],
+      [700, -730, 1], // a power between the least one and 0
+      [4000, 6, 1],
+      [9000, 30, 0.9],
+    ] as const) {
+      const [student, teacher] = [14, 15].map((seed) =>
+        Float32Array.from(rng(seed).normal(V, 0, 2), (v, j) => (j % every === every - 1 ? far + v / 100 : v)),
+      ) as [Float32Array, Float32Array];
+      const options = { shape: [1, V] as const, beta, temperature, backend };
+      const want = divergenceOracle(student, teacher, { beta, temperature });
+      const got = divergence(student, teacher, options)[0]!;
+      expect(Math.abs(got - want)).toBeLessThanOrEqual(1e-12 * want + 1e-14);
+      const wide = [student, teacher].map((row) => Float64Array.from(row)) as [Float64Array, Float64Array];
+      const slopes = divergenceBackward(...wide, Float64Array.of(temperature), options);
+      const exact = slopesOf(...(wide.map((row) => row.map((v) => v / temperature)) as typeof wide), beta, want);
       exact.forEach((g, j) => expect(Math.abs(slopes[j]! - g)).toBeLessThanOrEqual(1e-12 * (1 + want)));
     }
   });
