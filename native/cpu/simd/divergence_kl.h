@@ -148,7 +148,8 @@ SRP_INLINE bool sum_any(DivergenceRow<T>* row, KlLanes* totals, KlLanes* sums, I
 template <class T>
 static bool kl_sums(const DivergenceRow<T>& given, KlSums* out) {
   DivergenceRow<T> row = given;
-  const double &student_max = row.student_side.max = -INFINITY, &teacher_max = row.teacher_side.max = -INFINITY;
+  row.student_side.max = row.teacher_side.max = -INFINITY;
+  const double &student_max = row.student_side.max, &teacher_max = row.teacher_side.max;
   const bool scaled = is_scaled(row.student_side);
   KlLanes totals;
   I64 lost = {};
