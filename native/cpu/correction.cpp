@@ -86,7 +86,7 @@ void bound(const srp_correction_bound_args& a, int64_t first, int64_t last) {
   }
 }
 
-constexpr int64_t kBytesPerToken = 64;  // a token costs as much time as reading this many
+constexpr int64_t kBytesPerToken = 24;  // a token costs as much time as reading this many
 
 }  // namespace
 

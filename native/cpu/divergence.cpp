@@ -166,10 +166,11 @@ void one_row(const srp_divergence_rows_args& a, int64_t n) {
   if (grad) row.gradient(grad, a.grad_divergences ? a.grad_divergences[n] : 1);
 }
 
+constexpr int64_t kBytesPerId = 32;  // two exponentials in float64 cost as much time as reading this many
+
 template <class F>
 srp_status rows(const srp_divergence_rows_args& a) {
-  const int64_t bytes = (a.student_stride + a.teacher_stride) * static_cast<int64_t>(sizeof(F));
-  return parallel_rows(a.N, bytes, [&](int64_t begin, int64_t end) {
+  return parallel_rows(a.N, a.V * kBytesPerId, [&](int64_t begin, int64_t end) {
     for (int64_t n = begin; n < end; ++n) one_row<F>(a, n);
   });
 }

@@ -48,7 +48,7 @@ void normalize_group(const srp_group_normalize_args& a, int64_t g) {
 
 template <class F>
 srp_status normalize(const srp_group_normalize_args& a) {
-  const int64_t mean_bytes = a.G == 0 ? 0 : 2 * a.n / a.G * int64_t{sizeof(F)};
+  const int64_t mean_bytes = a.G == 0 ? 0 : 4 * a.n / a.G * int64_t{sizeof(F)};
   return parallel_rows(a.G, mean_bytes, [&](int64_t begin, int64_t end) {
     const Kernels* const level = kernels();
     const bool plain = level && !a.members && !a.weights && !a.centers && !a.spreads &&

@@ -171,7 +171,7 @@ void group_losses(const LossArgs& a, int64_t first, int64_t last) {
 }
 
 // A token with an exponential and a dozen other operations costs as much time as reading this many bytes.
-constexpr int64_t kBytesPerToken = 128;
+constexpr int64_t kBytesPerToken = 24;
 
 template <class F>
 srp_status rows_of(const LossArgs& a) {

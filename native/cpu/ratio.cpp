@@ -41,7 +41,7 @@ void add_row(const srp_ratio_log_args& a, int64_t b, LogSum* unit) {
 
 template <class F>
 int64_t row_bytes(const srp_ratio_log_args& a) {
-  return a.B == 0 ? 0 : a.n / a.B * 3 * int64_t{sizeof(F)};
+  return a.B == 0 ? 0 : a.n / a.B * 2 * int64_t{sizeof(F)};
 }
 
 template <class F>
@@ -55,7 +55,7 @@ LogSum sum_group(const srp_ratio_log_args& a, int64_t g) {
 template <class F>
 srp_status log_tokens(const srp_ratio_log_args& a) {
   const int64_t size = sizes().piece_tokens, pieces = (a.n + size - 1) / size;
-  return parallel_rows(pieces, size * 3 * int64_t{sizeof(F)}, [&](int64_t first, int64_t last) {
+  return parallel_rows(pieces, size * 4 * int64_t{sizeof(F)}, [&](int64_t first, int64_t last) {
     const int64_t begin = first * size;
     const int64_t end = last * size < a.n ? last * size : a.n;
     if (const Kernels* const level = kernels()) {

@@ -9,7 +9,8 @@
 namespace srp::cpu {
 
 struct Sizes {
-  // Below this many bytes a call stays on its thread: reading them takes 50 microseconds, about as long as waking another thread.
+  // Below this many bytes a call stays on its thread: reading them takes 50 microseconds, about as long as waking another thread
+  // (bench/parallel.ts). What computes more than it reads counts as many bytes as could be read in its time.
   int64_t parallel_bytes;
   // Of a piece: large enough to make handing it out cheap, small enough to divide a call.
   int64_t piece_bytes;
