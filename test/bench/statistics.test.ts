@@ -25,12 +25,20 @@ test("a ratio of medians would be another number: pairing removes what slows bot
   expect(spreadOf(pairedRatios(theirs, ours))).toEqual({ median: 2, p20: 2, p80: 2 });
 });
 
-test("everyone begins a repetition once", () => {
-  expect([0, 1, 2, 3].map((r) => rotation(3, r))).toEqual([
+test("everyone begins a repetition once, and comes behind each neighbour", () => {
+  expect([0, 1, 2, 3, 4, 5].map((r) => rotation(3, r))).toEqual([
     [0, 1, 2],
     [1, 2, 0],
     [2, 0, 1],
-    [0, 1, 2],
+    [0, 2, 1],
+    [1, 0, 2],
+    [2, 1, 0],
+  ]);
+  expect([0, 1, 2, 3].map((r) => rotation(2, r))).toEqual([
+    [0, 1],
+    [1, 0],
+    [0, 1],
+    [1, 0],
   ]);
 });
 

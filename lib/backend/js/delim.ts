@@ -2,7 +2,7 @@
 // span begins, for its end.
 import { DTYPE_CODE } from "../../core/dtype";
 import { rangeError, type SurprisalError } from "../../core/errors";
-import { firstWideOr, halvesOf } from "../../core/wide-ids";
+import { firstWideOr, halvesOf, isWideId, LOW as LOW_HALF } from "../../core/wide-ids";
 import { rowBegin, rowEnd } from "../../core/row-layout";
 import {
   type DelimMaskArgs,
@@ -37,15 +37,14 @@ interface TokenRow {
   readonly ids: Int32Array;
   readonly shift: number;
   readonly length: number;
-  /** The upper halves of int64 ids. */
-  readonly high: Int32Array | undefined;
+  /** Of int64 ids, of which `ids` begins with the low one. */
+  readonly halves: Int32Array | undefined;
   /** What says that id i is no int32. */
   readonly refusal: (i: number) => SurprisalError;
 }
 
-/** Whether id i is an int32, whose upper half repeats its sign. */
-const isNarrow = ({ ids, high }: TokenRow, i: number): boolean =>
-  high === undefined || high[2 * i] === ids[2 * i]! >> 31;
+/** Whether id i is an int32. */
+const isNarrow = ({ halves }: TokenRow, i: number): boolean => halves === undefined || !isWideId(halves, i);
 
 function isAt(wanted: Int32Array, row: TokenRow, position: number): boolean {
   if (position + wanted.length > row.length) return false;
@@ -98,12 +97,12 @@ class Delimiter {
   }
 
   /** First position where one may begin, or of no int32: a loop without a call in it, or the engine's own, which ends with the row. */
-  private candidate({ ids, high, length }: TokenRow, begin: number, end: number): number {
+  private candidate({ ids, halves, length }: TokenRow, begin: number, end: number): number {
     const { sieve, only } = this;
     let i = begin;
-    if (high !== undefined) {
-      if (only !== undefined) return firstWideOr(only, { low: ids, high }, begin, end);
-      while (i < end && sieve[ids[2 * i]! & LOW] === 0 && high[2 * i] === ids[2 * i]! >> 31) ++i;
+    if (halves !== undefined) {
+      if (only !== undefined) return firstWideOr(only, halves, begin, end);
+      while (i < end && sieve[ids[2 * i]! & LOW] === 0 && !isWideId(halves, i)) ++i;
     } else if (only === undefined) while (i < end && sieve[ids[i]! & LOW] === 0) ++i;
     else if (end < length) while (i < end && ids[i] !== only) ++i;
     else {
@@ -143,9 +142,9 @@ function tokenRow(a: DelimSpansArgs, b: number): TokenRow {
   const length = end - begin;
   const refusal = (i: number) => rangeError("delimSpans", `tokens[${begin + i}]`, tokens[begin + i], "an int32");
   if (a.dtype === DTYPE_CODE.int32)
-    return { ids: (tokens as Int32Array).subarray(begin, end), shift: 0, length, high: undefined, refusal };
-  const { low, high } = halvesOf((tokens as BigInt64Array).subarray(begin, end));
-  return { ids: low, shift: 1, length, high, refusal };
+    return { ids: (tokens as Int32Array).subarray(begin, end), shift: 0, length, halves: undefined, refusal };
+  const halves = halvesOf((tokens as BigInt64Array).subarray(begin, end));
+  return { ids: halves.subarray(LOW_HALF), shift: 1, length, halves, refusal };
 }
 
 function delimSpans(a: DelimSpansArgs): void {
