@@ -130,19 +130,12 @@ let went = false;
  */
 function goUsualWays(): void {
   const n = 256;
-  const numbers = (step: number): Float32Array => Float32Array.from({ length: n }, (_, i) => Math.sin(step * i) - 1.5);
-  const tokens = {
-    mask: Uint8Array.from({ length: n }, (_, i) => i & 7),
-    logProbs: numbers(1),
-    oldLogProbs: numbers(2),
-    advantages: numbers(3),
-    losses: null,
-    ratios: null,
-    clipped: null,
-    gradLogProbs: new Float32Array(n),
-  };
-  for (const advantagesPerToken of [0, 1])
-    for (let k = 0; k < 4; ++k) clipPiece({ ...tokens, advantagesPerToken } as unknown as LossTokenArgs, 0, n);
+  const waves = (step: number): Float32Array => Float32Array.from({ length: n }, (_, i) => Math.sin(step * i) - 1.5);
+  const mask = Uint8Array.from({ length: n }, (_, i) => i & 7);
+  const tokens = { mask, logProbs: waves(1), oldLogProbs: waves(2), losses: null, ratios: null, clipped: null };
+  const rest = { advantages: waves(3), gradLogProbs: waves(4) };
+  for (let k = 0; k < 8; ++k)
+    clipPiece({ ...tokens, ...rest, advantagesPerToken: k & 1 } as unknown as LossTokenArgs, 0, n);
   went = true;
 }
 
