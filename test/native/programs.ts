@@ -12,8 +12,7 @@ const root = join(__dirname, "../..");
 const programs = join(__dirname, "emulation");
 
 // Not optimised: the programs are compiled for longer than they run.
-// Not position-independent, so that their heap lies where Node's does.
-const FLAGS = ["-std=c++17", "-O0", "-g1", "-no-pie", "-Wall", "-Wextra", "-Werror", "-pthread", "-DSRP_EMULATED=1"];
+const FLAGS = ["-std=c++17", "-O0", "-g1", "-fPIC", "-Wall", "-Wextra", "-Werror", "-pthread", "-DSRP_EMULATED=1"];
 const SANITIZE: Record<Build, string[]> = {
   plain: [],
   asan: ["-fsanitize=address,undefined"],
@@ -70,7 +69,9 @@ export class Programs {
     await inParallel(names, async (name) => {
       const source = join(programs, `${name}.cu`);
       const flags = [...FLAGS, ...SANITIZE[build]];
-      await this.compile([...flags, "-x", "c++", source, "-x", "none", ...objects, "-o", this.path(name, build)]);
+      // Not position-independent, so that its heap lies where Node's does.
+      const linked = ["-x", "none", ...objects, "-no-pie", "-o", this.path(name, build)];
+      await this.compile([...flags, "-x", "c++", source, ...linked]);
     });
   }
 
