@@ -13,6 +13,8 @@
 #include "logprob_gradient.h"
 #include "drain.h"
 #include "scan_maps.h"
+#include "scan_mask.h"
+#include "scan_plain.h"
 #include "scan.h"
 #include "group.h"
 #include "ratio.h"

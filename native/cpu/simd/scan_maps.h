@@ -31,12 +31,10 @@ struct ScanConstants {
   F64 gamma, lambda;
   F64 masked_a;
   F64 a[4];  // of tokens that all have the discount gamma: a token's own, then after each step of compose()
-  F64 some[kHalf + 1];  // a[3] of the first so many tokens, with the identity behind them, where it was asked for
-  uint32_t known;  // a bit for each of those
 };
 
 SRP_INLINE ScanConstants scan_constants(double gamma, double lambda, int32_t mask_mode) {
-  ScanConstants c = {splat(gamma), splat(lambda), splat(mask_mode == SRP_MASK_SKIP ? 1.0 : 0.0), {}, {}, 0};
+  ScanConstants c = {splat(gamma), splat(lambda), splat(mask_mode == SRP_MASK_SKIP ? 1.0 : 0.0), {}};
   Maps m = {c.lambda * c.gamma, F64{}, I64{}};
   c.a[0] = m.a;
   m = compose_lanes<1, false>(m);
@@ -46,16 +44,6 @@ SRP_INLINE ScanConstants scan_constants(double gamma, double lambda, int32_t mas
   if constexpr (kHalf > 4) m = compose_lanes<4, false>(m);
   c.a[3] = m.a;
   return c;
-}
-
-SRP_INLINE F64 composed_some(ScanConstants* c, int64_t count) {
-  if ((c->known >> count & 1) == 0) {
-    double own[kHalf];
-    for (int64_t lane = 0; lane < kHalf; ++lane) own[lane] = lane < count ? c->a[0][0] : 1.0;
-    c->some[count] = compose<false>({load(own), F64{}, I64{}}).a;
-    c->known |= 1u << count;
-  }
-  return c->some[count];
 }
 
 }  // namespace srp::cpu::SRP_LEVEL

@@ -17,6 +17,17 @@ SRP_INLINE void store_some(F* p, F64 x, int64_t count) {
   if (count > 1) p[1] = static_cast<F>(x[1]);
 }
 
+// The same of the last `count` lanes.
+template <class F>
+SRP_INLINE F64 load_last(const F* p, int64_t count) {
+  return F64{count > 1 ? p[0] : 0.0, count > 0 ? p[1] : 0.0};
+}
+template <class F>
+SRP_INLINE void store_last(F* p, F64 x, int64_t count) {
+  if (count > 1) p[0] = static_cast<F>(x[0]);
+  if (count > 0) p[1] = static_cast<F>(x[1]);
+}
+
 // Lane i of x[j] becomes lane j of x[i].
 SRP_INLINE void transpose(F64* x) {
   const F64 a = x[0], b = x[1];

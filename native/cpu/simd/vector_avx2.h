@@ -44,6 +44,21 @@ SRP_INLINE void store_some(double* p, F64 x, int64_t count) {
   _mm256_maskstore_pd(p, _mm256_cvtepi32_epi64(first_lanes(count)), x);
 }
 
+// The same of the last `count` lanes.
+SRP_INLINE __m128i last_lanes(int64_t count) { return _mm_xor_si128(first_lanes(4 - count), _mm_set1_epi32(-1)); }
+SRP_INLINE F64 load_last(const float* p, int64_t count) {
+  return _mm256_cvtps_pd(_mm_maskload_ps(p, last_lanes(count)));
+}
+SRP_INLINE F64 load_last(const double* p, int64_t count) {
+  return _mm256_maskload_pd(p, _mm256_cvtepi32_epi64(last_lanes(count)));
+}
+SRP_INLINE void store_last(float* p, F64 x, int64_t count) {
+  _mm_maskstore_ps(p, last_lanes(count), _mm256_cvtpd_ps(x));
+}
+SRP_INLINE void store_last(double* p, F64 x, int64_t count) {
+  _mm256_maskstore_pd(p, _mm256_cvtepi32_epi64(last_lanes(count)), x);
+}
+
 // Lane i of x[j] becomes lane j of x[i].
 SRP_INLINE void transpose(F64* x) {
   const F64 a = _mm256_unpacklo_pd(x[0], x[1]), b = _mm256_unpackhi_pd(x[0], x[1]);

@@ -39,6 +39,17 @@ SRP_INLINE void store_some(float* p, F64 x, int64_t count) {
 }
 SRP_INLINE void store_some(double* p, F64 x, int64_t count) { _mm512_mask_storeu_pd(p, first_lanes(count), x); }
 
+// The same of the last `count` lanes.
+SRP_INLINE __mmask8 last_lanes(int64_t count) { return static_cast<__mmask8>(~first_lanes(8 - count)); }
+SRP_INLINE F64 load_last(const float* p, int64_t count) {
+  return _mm512_cvtps_pd(_mm256_maskz_loadu_ps(last_lanes(count), p));
+}
+SRP_INLINE F64 load_last(const double* p, int64_t count) { return _mm512_maskz_loadu_pd(last_lanes(count), p); }
+SRP_INLINE void store_last(float* p, F64 x, int64_t count) {
+  _mm256_mask_storeu_ps(p, last_lanes(count), _mm512_cvtpd_ps(x));
+}
+SRP_INLINE void store_last(double* p, F64 x, int64_t count) { _mm512_mask_storeu_pd(p, last_lanes(count), x); }
+
 // Lane i of x[j] becomes lane j of x[i].
 SRP_INLINE void transpose(F64* x) {
   F64 pairs[2][4], halves[2][4];
