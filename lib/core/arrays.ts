@@ -198,10 +198,9 @@ const { get: bufferOf } = Object.getOwnPropertyDescriptor(
   get: (this: unknown) => ArrayBufferLike;
 };
 
-/** Puts the buffers of `arrays` behind the first `count` and returns how many there are then; of those alone that `given` names. */
-function addBuffers(buffers: unknown[], count: number, arrays: NamedArrays, given?: NamedArrays): number {
+/** Puts the buffers of `arrays` behind the first `count` and returns how many there are then. */
+function addBuffers(buffers: unknown[], count: number, arrays: NamedArrays): number {
   for (const name in arrays) {
-    if (given !== undefined && given[name] == null) continue;
     const array = arrays[name];
     const onHost: boolean = ArrayBuffer.isView(array);
     if (array != null) buffers[count++] = onHost ? bufferOf.call(array) : array.buffer;
@@ -249,7 +248,7 @@ export function refuseOverlap(
   // Nearly always every output has a buffer of its own. Then there is nothing to compare.
   const buffers = new Array<unknown>(16); // place for most calls: an array that grows costs more than all else here
   const one = ArrayBuffer.isView(given) || DeviceArray.is(given);
-  const ends = addBuffers(buffers, 0, outputs, one ? undefined : (given as NamedArrays));
+  const ends = addBuffers(buffers, 0, one ? outputs : (given as NamedArrays));
   if (!anyTwice(buffers, ends, addBuffers(buffers, ends, inputs))) return;
   for (const name in outputs) {
     const output = outputs[name];

@@ -6,7 +6,7 @@ import { optionError } from "../core/errors";
 import { needNumber, needWord } from "../core/option-checks";
 import { needRows, type RowLayout } from "../core/row-layout";
 import type { KlKind } from "../ops/loss";
-import { evaluateKl, sumsOf } from "../ops/loss/kl-estimates";
+import { evaluateKl, keptOf, rowSumsOf } from "../ops/loss/kl-estimates";
 import { needKlParameters } from "../ops/loss/loss-inputs";
 import { rowMoments } from "../ops/reduce/moments";
 import { type PresetOption, resolvePreset } from "../presets";
@@ -75,14 +75,17 @@ export interface KlPenaltyResult {
 
 const BOUND = { min: 0, above: true, infinite: true } as const;
 
+function needClamp(op: string, name: string, value: unknown): number {
+  return value === undefined ? Infinity : needNumber(op, name, value, BOUND);
+}
+
 function total(values: Float64Array): number {
   let sum = 0;
   for (let b = 0; b < values.length; ++b) sum += values[b]!;
   return sum;
 }
 
-function conclude({ values, gradLogProbs }: KlPerToken, rowSums: Float64Array, counts: Float64Array): KlPenaltyResult {
-  const kept = total(counts);
+function conclude({ values, gradLogProbs }: KlPerToken, rowSums: Float64Array, kept: number): KlPenaltyResult {
   return { values, gradLogProbs, rowSums, mean: kept > 0 ? total(rowSums) / kept : 0 };
 }
 
@@ -117,8 +120,8 @@ export function klPenalty(
   const clamps = klClamps?.[kind];
   const policy = needFloats(op, "logProbs", logProbs, rows.n, rows.meaning);
   const reference = needFloats(op, "referenceLogProbs", referenceLogProbs, rows.n, rows.meaning);
-  const logClamp = needNumber(op, "logClamp", resolved.logClamp ?? clamps?.logClamp ?? Infinity, BOUND);
-  const valueClamp = needNumber(op, "valueClamp", resolved.valueClamp ?? clamps?.valueClamp ?? Infinity, BOUND);
+  const logClamp = needClamp(op, "logClamp", resolved.logClamp ?? clamps?.logClamp);
+  const valueClamp = needClamp(op, "valueClamp", resolved.valueClamp ?? clamps?.valueClamp);
   if (importance !== undefined && out !== undefined)
     throw optionError(op, "out", out, "nothing with importance: the estimates are no results then");
   const base =
@@ -130,8 +133,9 @@ export function klPenalty(
   const where = { rows, mask };
   const kl = { reference, weights: null, parameters };
   const { values, gradLogProbs, sums } = evaluateKl(op, policy, where, kl, out, backend);
-  const { rowSums, counts } = sumsOf(sums);
-  if (importance === undefined) return conclude({ values, gradLogProbs }, rowSums, counts);
+  const rowSums = rowSumsOf(sums);
+  const kept = keptOf(sums);
+  if (importance === undefined) return conclude({ values, gradLogProbs }, rowSums, kept);
   const corrected = timesImportance({ values, gradLogProbs }, policy, reference, base, { logClamp, valueClamp }, mask);
-  return conclude(corrected, rowMoments(op, corrected.values, where, backend).sums, counts);
+  return conclude(corrected, rowMoments(op, corrected.values, where, backend).sums, kept);
 }

@@ -128,14 +128,14 @@ export function figureOfRows(figures: Float64Array, width: number, place: number
 }
 
 /** Its sum over the rows, in their order. */
-function sumOfRows(figures: Float64Array, place: number): number {
+export function sumOfRows(figures: Float64Array, width: number, place: number): number {
   let sum = 0;
-  for (let at = place; at < figures.length; at += LOSS_FIGURES.length) sum += figures[at]!;
+  for (let at = place; at < figures.length; at += width) sum += figures[at]!;
   return sum;
 }
 
 function sums(figures: Float64Array, largest: boolean): LossFigures<number> {
-  const batch = eachLossFigure((place) => sumOfRows(figures, place));
+  const batch = eachLossFigure((place) => sumOfRows(figures, LOSS_FIGURES.length, place));
   if (!largest) return batch;
   batch.rowRatio = -Infinity;
   for (let at = PLACE.rowRatio; at < figures.length; at += LOSS_FIGURES.length)
@@ -149,13 +149,15 @@ const keptFigures = keepingLast((count) => new Float64Array(count));
 interface LossWishes<Output extends LossOutput> extends BackendOption {
   readonly outputs?: readonly Output[];
   readonly out?: Partial<LossArrays>;
+  /** Whether the caller has looked for outputs that share memory. */
+  readonly apart?: boolean;
 }
 
 /** Allocates for checked inputs, and so many figures of each row. `inTurn`: they are read before another call begins. */
 function allocateLoss(
   op: string,
   { form, logProbs, inputs, stream }: CheckedLoss,
-  { outputs, out }: LossWishes<LossOutput>,
+  { outputs, out, apart }: LossWishes<LossOutput>,
   width: number,
   inTurn: boolean,
 ) {
@@ -187,7 +189,7 @@ function allocateLoss(
     offsets: rows.offsets,
   };
   const inputArrays = ofBounds ? { ...given, ...ofBounds } : given;
-  refuseOverlap(op, out, memory, inputArrays);
+  if (!apart) refuseOverlap(op, out, memory, inputArrays);
   const count = rows.B * width;
   const figures = inTurn && !stream ? keptFigures(count) : float64Or(op, "", undefined, count, stream);
   const args = lossArgs(dtype, form, logProbs, inputs, memory, figures, width);

@@ -12,7 +12,7 @@ import { DeviceSummary } from "../../core/device-summary";
 import type { AnyFloatArray, Anywhere } from "../../core/on-device";
 import { type MaskedRows, needMaskedRows, type RowLayout } from "../../core/row-layout";
 import type { Stream } from "../../core/stream";
-import { evaluateSums, figureOfRows, PLACE } from "./evaluate-loss";
+import { evaluateSums, figureOfRows, PLACE, sumOfRows } from "./evaluate-loss";
 import { type CheckedKl, type CheckedLoss, type LossForm, needKlParameters } from "./loss-inputs";
 import { tokenForm } from "./token-loss";
 import type { LossKl } from "./types";
@@ -42,8 +42,17 @@ const OUTPUTS = ["klValues", "gradLogProbs"] as const;
 
 type KlSums = Pick<KlEstimatesResult, "rowSums" | "counts">;
 
-export function sumsOf(sums: Float64Array): KlSums {
-  return { rowSums: figureOfRows(sums, LOSS_SUMS, PLACE.kl), counts: figureOfRows(sums, LOSS_SUMS, PLACE.kept) };
+/** Σ over the rows of their kept tokens. */
+export function keptOf(sums: Float64Array): number {
+  return sumOfRows(sums, LOSS_SUMS, PLACE.kept);
+}
+
+export function rowSumsOf(sums: Float64Array): Float64Array {
+  return figureOfRows(sums, LOSS_SUMS, PLACE.kl);
+}
+
+function sumsOf(sums: Float64Array): KlSums {
+  return { rowSums: rowSumsOf(sums), counts: figureOfRows(sums, LOSS_SUMS, PLACE.kept) };
 }
 
 /** As the result on the host, with the sums of the rows still on the device. */
@@ -160,6 +169,7 @@ export function evaluateKl(
   } = evaluateSums(op, klAlone(op, logProbs, where, kl, stream), {
     outputs: OUTPUTS,
     out: given ? { klValues: given.values, gradLogProbs: given.gradLogProbs } : undefined,
+    apart: true,
     backend,
   });
   return { values: klValues!, gradLogProbs: gradLogProbs!, sums };

@@ -15,6 +15,8 @@ SRP_INLINE bool is_plain(const LossTokens<F>& row) {
          row.policy - row.policy == 0 && (row.reference ? !row.kl.times_ratio : !row.kl_values);
 }
 
+constexpr int64_t kLossAhead = 2 * kLossTile;  // elements
+
 struct PlainRow {
   F64 low, high, weight;  // weight: minus that of the policy's gradient
   F64 advantage, advantage_low, advantage_high;  // the row's own, and its products with the bounds
@@ -71,6 +73,9 @@ SRP_INLINE bool plain_ratios(const LossTokens<F>& row, int64_t i, int64_t count,
   }
   if (!is_within_exp(reach)) return false;
   for (int64_t k = 0; k < count; k += kLanes) {
+    prefetch(log_probs + k + kLossAhead);
+    prefetch(old_log_probs + k + kLossAhead);
+    if (row.grad) prefetch(row.grad + i + k + kLossAhead);
     store(tile->ratio + k, plain_ratio<kAll, F>(load(tile->log_ratio + k), low));
     store(tile->ratio + k + kHalf, plain_ratio<kAll, F>(load(tile->log_ratio + k + kHalf), high));
   }
