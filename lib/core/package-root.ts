@@ -47,8 +47,17 @@ export function packageRoot(): string {
 /** A built file by its path in dist/: what a worker or another process runs, and what the report carries in itself. */
 export const builtFile = (...path: readonly string[]): string => join(packageRoot(), "dist", ...path);
 
+type CreateRequire = (file: string) => NodeJS.Require;
+
+declare const module: { readonly constructor: { readonly createRequire?: CreateRequire } } | undefined;
+
+/** That of the class of this very module where Node made it one: to load node:module takes longer than to load the native addon. */
+function ownCreateRequire(): CreateRequire | undefined {
+  return typeof module === "undefined" ? undefined : module.constructor.createRequire;
+}
+
 /** `require` as a file has it. Called by the name of its module, since webpack answers a `createRequire` imported by its own name itself. */
-export const requireFrom = (file: string): NodeJS.Require => nodeModule.createRequire(file);
+export const requireFrom: CreateRequire = (file) => ownCreateRequire()?.(file) ?? nodeModule.createRequire(file);
 
 /** `require`, as a file of this package has it. */
 export const requireHere = (): NodeJS.Require => requireFrom(here());

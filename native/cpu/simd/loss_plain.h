@@ -108,6 +108,11 @@ SRP_INLINE bool plain_k3(const LossTokens<F>& row, int64_t i, int64_t count, Pla
   const F64 weight = splat(row.kl_scale);
   Reach reach;
   for (int64_t k = 0; k < count; k += kHalf) {
+    const int64_t ahead = i + k + kLossAhead;
+    prefetch(row.log_probs + ahead);
+    prefetch(row.reference + ahead);
+    if (row.kl_values) prefetch(row.kl_values + ahead);
+    if (row.grad) prefetch(row.grad + ahead);
     const F64 d = plain_gap(row, i + k), e = exponentials_within<double>(-d).less_one;
     extend(&reach, d);
     store(tile->kl + k, e + d);
