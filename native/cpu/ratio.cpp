@@ -61,7 +61,7 @@ srp_status log_tokens(const srp_ratio_log_args& a) {
     if (const Kernels* const level = kernels()) {
       const LogTokens<F> row = {static_cast<const F*>(a.log_probs), static_cast<const F*>(a.old_log_probs), a.mask,
                                 static_cast<F*>(a.log_ratios), static_cast<F*>(a.ratios)};
-      return level->floats.of<F>().log_tokens(row, begin, end, leaves_cache(a.n * int64_t{sizeof(F)}));
+      return level->floats.of<F>().log_tokens(row, begin, end, leaves_cache_by_turns(a.n * int64_t{sizeof(F)}));
     }
     for (int64_t i = begin; i < end; ++i) {
       if (is_kept(a, i))
