@@ -19,7 +19,7 @@ const TYPES = [
 ] as const;
 type Numbers = (typeof TYPES)[number][1];
 
-/** Rows of `tokens` tokens, some of them masked; in more columns those behind are masked, and NaN. */
+/** Rows of tokens, a share of them kept; in more columns those behind are masked, and NaN. */
 class Batch {
   readonly shape: readonly [number, number];
   readonly mask: Uint8Array;
@@ -28,9 +28,10 @@ class Batch {
     private readonly Type: Numbers,
     private readonly count: number,
     private readonly columns: number,
+    share: number,
   ) {
     this.shape = [ROWS, columns];
-    this.mask = this.widened(rng(count).mask(ROWS * count, 0.8), new Uint8Array(ROWS * columns));
+    this.mask = this.widened(rng(count).mask(ROWS * count, share), new Uint8Array(ROWS * columns));
   }
 
   tokens(seed: number, low: number, high: number): FloatArray {
@@ -109,12 +110,14 @@ eachBackend((backend) => {
   describe.each(TYPES)("%s", (_, Type) => {
     describe.each(WIDTHS)("%i tokens", (tokens, columns) => {
       test.each(Object.keys(CALLS))("%s", (name) => {
-        const bits = (width: number) => {
-          const batch = new Batch(Type, tokens, width);
-          return batch.own(CALLS[name]!(batch, backend));
-        };
-        const alone = bits(tokens);
-        for (const width of columns) expect(bits(width)).toEqual(alone);
+        for (const share of [0.8, 1]) {
+          const bits = (width: number) => {
+            const batch = new Batch(Type, tokens, width, share);
+            return batch.own(CALLS[name]!(batch, backend));
+          };
+          const alone = bits(tokens);
+          for (const width of columns) expect(bits(width)).toEqual(alone);
+        }
       });
     });
   });
