@@ -17,8 +17,8 @@ struct Sizes {
   // An output above this is not found in the cache later: half of the last-level cache, but no more than 8 MiB, since many
   // cores share a larger cache.
   int64_t cached_bytes;
-  // Whether stores past the cache pay where they go to several arrays by turns. Where not (Zen 3), they take more than twice as long
-  // as stores through the cache.
+  // Whether stores past the cache pay where they go to several arrays by turns. Where not (AMD), they take half as long again (Zen 4)
+  // or twice as long (Zen 3) as stores through the cache.
   bool streams_by_turns;
   // Tokens in a piece of what does not depend on rows.
   int64_t piece_tokens;

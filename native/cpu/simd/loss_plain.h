@@ -15,7 +15,8 @@ SRP_INLINE bool is_plain(const LossTokens<F>& row) {
          row.policy - row.policy == 0 && (row.reference ? !row.kl.times_ratio : !row.kl_values);
 }
 
-constexpr int64_t kLossAhead = 2 * kLossTile;  // elements
+// Elements, two tiles: so far ahead of its stages what they read and write is brought nearer. Most of the gain is what they write.
+constexpr int64_t kLossAhead = 2 * kLossTile;
 
 struct PlainRow {
   F64 low, high, weight;  // weight: minus that of the policy's gradient

@@ -6,26 +6,20 @@ SRP_INLINE void store_wide(float* p, F64 x) {
   p[1] = static_cast<float>(x[1]);
 }
 
-// The first `count` lanes, both or none where that is beyond; the others are 0, and their memory is left alone.
+// The first or last `count` lanes, both or none where that is beyond (wide.h).
+struct SomeLanes {
+  bool first, second;
+};
+SRP_INLINE SomeLanes first_lanes(int64_t count) { return {count > 0, count > 1}; }
+SRP_INLINE SomeLanes last_lanes(int64_t count) { return {count > 1, count > 0}; }
 template <class F>
-SRP_INLINE F64 load_some(const F* p, int64_t count) {
-  return F64{count > 0 ? p[0] : 0.0, count > 1 ? p[1] : 0.0};
+SRP_INLINE F64 load_lanes(const F* p, SomeLanes lanes) {
+  return F64{lanes.first ? p[0] : 0.0, lanes.second ? p[1] : 0.0};
 }
 template <class F>
-SRP_INLINE void store_some(F* p, F64 x, int64_t count) {
-  if (count > 0) p[0] = static_cast<F>(x[0]);
-  if (count > 1) p[1] = static_cast<F>(x[1]);
-}
-
-// The same of the last `count` lanes.
-template <class F>
-SRP_INLINE F64 load_last(const F* p, int64_t count) {
-  return F64{count > 1 ? p[0] : 0.0, count > 0 ? p[1] : 0.0};
-}
-template <class F>
-SRP_INLINE void store_last(F* p, F64 x, int64_t count) {
-  if (count > 1) p[0] = static_cast<F>(x[0]);
-  if (count > 0) p[1] = static_cast<F>(x[1]);
+SRP_INLINE void store_lanes(F* p, F64 x, SomeLanes lanes) {
+  if (lanes.first) p[0] = static_cast<F>(x[0]);
+  if (lanes.second) p[1] = static_cast<F>(x[1]);
 }
 
 // Lane i of x[j] becomes lane j of x[i].

@@ -26,37 +26,19 @@ SRP_INLINE void store(Half* p, F32 x) {
 SRP_INLINE F64 load_wide(const float* p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
 SRP_INLINE void store_wide(float* p, F64 x) { _mm_storeu_ps(p, _mm256_cvtpd_ps(x)); }
 
-// The first `count` lanes, all of them or none where that is beyond; the others are 0, and their memory is left alone.
+// The first or last `count` lanes, all of them or none where that is beyond (wide.h).
 SRP_INLINE __m128i first_lanes(int64_t count) {
   const int32_t most = static_cast<int32_t>(count > 4 ? 4 : count < 0 ? 0 : count);
   return _mm_cmpgt_epi32(_mm_set1_epi32(most), _mm_setr_epi32(0, 1, 2, 3));
 }
-SRP_INLINE F64 load_some(const float* p, int64_t count) {
-  return _mm256_cvtps_pd(_mm_maskload_ps(p, first_lanes(count)));
-}
-SRP_INLINE F64 load_some(const double* p, int64_t count) {
-  return _mm256_maskload_pd(p, _mm256_cvtepi32_epi64(first_lanes(count)));
-}
-SRP_INLINE void store_some(float* p, F64 x, int64_t count) {
-  _mm_maskstore_ps(p, first_lanes(count), _mm256_cvtpd_ps(x));
-}
-SRP_INLINE void store_some(double* p, F64 x, int64_t count) {
-  _mm256_maskstore_pd(p, _mm256_cvtepi32_epi64(first_lanes(count)), x);
-}
-
-// The same of the last `count` lanes.
 SRP_INLINE __m128i last_lanes(int64_t count) { return _mm_xor_si128(first_lanes(4 - count), _mm_set1_epi32(-1)); }
-SRP_INLINE F64 load_last(const float* p, int64_t count) {
-  return _mm256_cvtps_pd(_mm_maskload_ps(p, last_lanes(count)));
+SRP_INLINE F64 load_lanes(const float* p, __m128i lanes) { return _mm256_cvtps_pd(_mm_maskload_ps(p, lanes)); }
+SRP_INLINE F64 load_lanes(const double* p, __m128i lanes) {
+  return _mm256_maskload_pd(p, _mm256_cvtepi32_epi64(lanes));
 }
-SRP_INLINE F64 load_last(const double* p, int64_t count) {
-  return _mm256_maskload_pd(p, _mm256_cvtepi32_epi64(last_lanes(count)));
-}
-SRP_INLINE void store_last(float* p, F64 x, int64_t count) {
-  _mm_maskstore_ps(p, last_lanes(count), _mm256_cvtpd_ps(x));
-}
-SRP_INLINE void store_last(double* p, F64 x, int64_t count) {
-  _mm256_maskstore_pd(p, _mm256_cvtepi32_epi64(last_lanes(count)), x);
+SRP_INLINE void store_lanes(float* p, F64 x, __m128i lanes) { _mm_maskstore_ps(p, lanes, _mm256_cvtpd_ps(x)); }
+SRP_INLINE void store_lanes(double* p, F64 x, __m128i lanes) {
+  _mm256_maskstore_pd(p, _mm256_cvtepi32_epi64(lanes), x);
 }
 
 // Lane i of x[j] becomes lane j of x[i].

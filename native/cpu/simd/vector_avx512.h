@@ -26,29 +26,15 @@ SRP_INLINE void store(Half* p, F32 x) {
 SRP_INLINE F64 load_wide(const float* p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
 SRP_INLINE void store_wide(float* p, F64 x) { _mm256_storeu_ps(p, _mm512_cvtpd_ps(x)); }
 
-// The first `count` lanes, all of them or none where that is beyond; the others are 0, and their memory is left alone.
+// The first or last `count` lanes, all of them or none where that is beyond (wide.h).
 SRP_INLINE __mmask8 first_lanes(int64_t count) {
   return static_cast<__mmask8>(count >= 8 ? 0xff : count <= 0 ? 0 : (1 << count) - 1);
 }
-SRP_INLINE F64 load_some(const float* p, int64_t count) {
-  return _mm512_cvtps_pd(_mm256_maskz_loadu_ps(first_lanes(count), p));
-}
-SRP_INLINE F64 load_some(const double* p, int64_t count) { return _mm512_maskz_loadu_pd(first_lanes(count), p); }
-SRP_INLINE void store_some(float* p, F64 x, int64_t count) {
-  _mm256_mask_storeu_ps(p, first_lanes(count), _mm512_cvtpd_ps(x));
-}
-SRP_INLINE void store_some(double* p, F64 x, int64_t count) { _mm512_mask_storeu_pd(p, first_lanes(count), x); }
-
-// The same of the last `count` lanes.
 SRP_INLINE __mmask8 last_lanes(int64_t count) { return static_cast<__mmask8>(~first_lanes(8 - count)); }
-SRP_INLINE F64 load_last(const float* p, int64_t count) {
-  return _mm512_cvtps_pd(_mm256_maskz_loadu_ps(last_lanes(count), p));
-}
-SRP_INLINE F64 load_last(const double* p, int64_t count) { return _mm512_maskz_loadu_pd(last_lanes(count), p); }
-SRP_INLINE void store_last(float* p, F64 x, int64_t count) {
-  _mm256_mask_storeu_ps(p, last_lanes(count), _mm512_cvtpd_ps(x));
-}
-SRP_INLINE void store_last(double* p, F64 x, int64_t count) { _mm512_mask_storeu_pd(p, last_lanes(count), x); }
+SRP_INLINE F64 load_lanes(const float* p, __mmask8 lanes) { return _mm512_cvtps_pd(_mm256_maskz_loadu_ps(lanes, p)); }
+SRP_INLINE F64 load_lanes(const double* p, __mmask8 lanes) { return _mm512_maskz_loadu_pd(lanes, p); }
+SRP_INLINE void store_lanes(float* p, F64 x, __mmask8 lanes) { _mm256_mask_storeu_ps(p, lanes, _mm512_cvtpd_ps(x)); }
+SRP_INLINE void store_lanes(double* p, F64 x, __mmask8 lanes) { _mm512_mask_storeu_pd(p, lanes, x); }
 
 // Lane i of x[j] becomes lane j of x[i].
 SRP_INLINE void transpose(F64* x) {

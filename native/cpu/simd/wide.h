@@ -7,6 +7,24 @@ SRP_INLINE bool any_not_finite(F64 x) { return any((I32)(x - x != F64{})); }
 SRP_INLINE F64 load_wide(const double* p) { return load(p); }
 SRP_INLINE void store_wide(double* p, F64 x) { store(p, x); }
 
+// The first or last `count` of kHalf elements, all of them or none where that is beyond; the others are 0, and their memory is left alone.
+template <class F>
+SRP_INLINE F64 load_some(const F* p, int64_t count) {
+  return load_lanes(p, first_lanes(count));
+}
+template <class F>
+SRP_INLINE F64 load_last(const F* p, int64_t count) {
+  return load_lanes(p, last_lanes(count));
+}
+template <class F>
+SRP_INLINE void store_some(F* p, F64 x, int64_t count) {
+  store_lanes(p, x, first_lanes(count));
+}
+template <class F>
+SRP_INLINE void store_last(F* p, F64 x, int64_t count) {
+  store_lanes(p, x, last_lanes(count));
+}
+
 // kLanes elements in two halves; past the cache p lies on a multiple of 16.
 template <bool kPastCache>
 SRP_INLINE void put_wide(double* p, F64 low, F64 high) {
