@@ -10,9 +10,13 @@ function firstLine(file: string): string | undefined {
   return existsSync(file) ? readFileSync(file, "utf8").split("\n", 1)[0]!.trim() : undefined;
 }
 
+const entry = (cpuinfo: string, name: string) => new RegExp(`^${name}\\s*:\\s*(.*)$`, "m").exec(cpuinfo)?.[1];
+
+/** The processor's name, and family and model where they are given: machines with the same rented name can be generations apart. */
 export function processorOf(cpuinfo: string, fallback: string): string {
-  const model = /^model name\s*:\s*(.*)$/m.exec(cpuinfo)?.[1] ?? fallback;
-  return model.replaceAll(/\s+/g, " ").trim();
+  const name = (entry(cpuinfo, "model name") ?? fallback).replaceAll(/\s+/g, " ").trim();
+  const [family, model] = [entry(cpuinfo, "cpu family"), entry(cpuinfo, "model")];
+  return family === undefined || model === undefined ? name : `${name}, family ${family} model ${model}`;
 }
 
 function caches(): string {

@@ -90,7 +90,10 @@ test.each([
   expect(levelOf(device)).toBe(level);
 });
 
-test("a result names the processor and no host", () => {
+test("a result names the processor, and its generation where that is known, and no host", () => {
+  expect(processorOf("cpu family\t: 26\nmodel\t\t: 2\nmodel name\t: AMD EPYC\n", "none")).toBe(
+    "AMD EPYC, family 26 model 2",
+  );
   expect(processorOf("processor\t: 0\nmodel name\t: Some  CPU @ 2 GHz\nflags : a b\n", "none")).toBe(
     "Some CPU @ 2 GHz",
   );
