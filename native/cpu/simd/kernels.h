@@ -8,6 +8,8 @@
 #include "exp_less_one.h"
 #include "tanh_wide.h"
 #include "wide_map.h"
+#include "logprob_largest.h"
+#include "logprob_block.h"
 #include "logprob_sums.h"
 #include "logprob_capped.h"
 #include "logprob_gradient.h"

@@ -26,6 +26,12 @@ SRP_INLINE Place place(const T*, int64_t i) {
   return {i / kLanes, i % kLanes};
 }
 SRP_INLINE Place place(const BFloat16*, int64_t i) { return {i % 2, i / 2}; }
+// And back.
+template <class T>
+SRP_INLINE int64_t element(const T*, Place at) {
+  return at.vector * kLanes + at.lane;
+}
+SRP_INLINE int64_t element(const BFloat16*, Place at) { return at.lane * 2 + at.vector; }
 
 // The upper half of the bits, rounded to the nearest, ties to even; NaN stays NaN.
 SRP_INLINE U32 rounded_bfloat16(F32 x) {

@@ -84,12 +84,6 @@ SRP_INLINE int64_t sum(I64 x) {
   return total;
 }
 
-SRP_INLINE float largest(F32 x) {
-  float best = x[0];
-  for (int64_t lane = 1; lane < kLanes; ++lane) best = x[lane] > best ? x[lane] : best;
-  return best;
-}
-
 }  // namespace srp::cpu::SRP_LEVEL
 
 #if defined(SRP_LEVEL_AVX512)
@@ -103,6 +97,21 @@ SRP_INLINE float largest(F32 x) {
 #else
 #include "vector_baseline.h"
 #endif
+
+namespace srp::cpu::SRP_LEVEL {
+
+// Bit i: lane i of x is equal to the value.
+SRP_INLINE uint32_t lanes_equal(F32 x, float value) { return equal_lanes((I32)(x == splat(value)), splat(-1)); }
+
+#if !defined(SRP_LEVEL_AVX512)
+SRP_INLINE float largest(F32 x) {
+  float best = x[0];
+  for (int64_t lane = 1; lane < kLanes; ++lane) best = x[lane] > best ? x[lane] : best;
+  return best;
+}
+#endif
+
+}  // namespace srp::cpu::SRP_LEVEL
 
 #include "exp2.h"
 #if SRP_FIXED_TERMS
