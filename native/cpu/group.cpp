@@ -20,20 +20,94 @@ srp_status check_items(const Args* a) {
   return check_indices("members", a->members, a->n, a->n);
 }
 
+int64_t size_of(const srp_group_normalize_args& a, int64_t g) { return a.offsets[g + 1] - a.offsets[g]; }
+
+// One walk over a group: a long one's items go to kGroupSums parts by turns.
+template <class Walk, class Add>
+void walk(const srp_group_normalize_args& a, int64_t g, Walk* parts, Add add) {
+  const bool in_turns = size_of(a, g) > kMostLaneItems;
+  int64_t k = 0;
+  each_item(a, g, [&](int64_t i) {
+    add(&parts[k % kGroupSums], i);
+    k += in_turns;
+  });
+}
+
+template <class Walk>
+double total(const Walk* parts, double Walk::* number) {
+  double numbers[kGroupSums];
+  for (int64_t j = 0; j < kGroupSums; ++j) numbers[j] = parts[j].*number;
+  for (int64_t half = kGroupSums / 2; half > 0; half /= 2)
+    for (int64_t j = 0; j < half; ++j) numbers[j] += numbers[j + half];
+  return numbers[0];
+}
+
+template <class F>
+Tally tally_of(const srp_group_normalize_args& a, int64_t g) {
+  Tally parts[kGroupSums], whole;
+  walk(a, g, parts, [&](Tally* part, int64_t i) {
+    part->add(load(static_cast<const F*>(a.values), i), item_weight<F>(a.weights, i));
+  });
+  whole.sum = total(parts, &Tally::sum);
+  whole.weight = total(parts, &Tally::weight);
+  for (const Tally& part : parts) {
+    whole.numbers += part.numbers;
+    if (part.low < whole.low) whole.low = part.low;
+    if (part.high > whole.high) whole.high = part.high;
+  }
+  return whole;
+}
+
+template <class F>
+Deviations deviations_of(const srp_group_normalize_args& a, int64_t g, double mean, double high) {
+  Deviations parts[kGroupSums], whole;
+  walk(a, g, parts, [&](Deviations* part, int64_t i) {
+    part->add(load(static_cast<const F*>(a.values), i), item_weight<F>(a.weights, i), mean, high);
+  });
+  whole.sum = total(parts, &Deviations::sum);
+  whole.squares = total(parts, &Deviations::squares);
+  for (const Deviations& part : parts) {
+    whole.winners += part.winners;
+    if (part.second > whole.second) whole.second = part.second;
+  }
+  return whole;
+}
+
+template <class F>
+void store_statistics(const srp_group_normalize_args& a, int64_t g, const GroupStatistics& statistics) {
+  if (a.means) store(static_cast<F*>(a.means), g, statistics.mean());
+  if (a.stds) store(static_cast<F*>(a.stds), g, statistics.std());
+  if (a.counts) a.counts[g] = statistics.count();
+}
+
+// A long group by the level's kernels. False where its sum is no finite number.
+template <class F>
+bool normalize_long(const srp_group_normalize_args& a, int64_t g, const LongGroupKernels<F>& kernels) {
+  const F* const items = static_cast<const F*>(a.values) + a.offsets[g];
+  const int64_t size = size_of(a, g);
+  const LongGroup group = kernels.describe(items, size);
+  if (!(fabs(group.sum) < INFINITY)) return false;
+  const Tally tally = {group.sum, static_cast<double>(size), group.low, group.high, size};
+  GroupStatistics statistics(a, tally, size);
+  if (statistics.wants_deviations()) {
+    const LongSpread spread = kernels.spread(items, size, statistics.mean());
+    statistics.finish(a, {spread.sum, spread.squares, -INFINITY, 0});
+  }
+  F* const out = a.normalized ? static_cast<F*>(a.normalized) + a.offsets[g] : nullptr;
+  const GroupLine line = statistics.line();
+  if (out && line.constant)
+    for (int64_t k = 0; k < size; ++k) out[k] = line.of(items[k]);
+  else if (out)
+    kernels.write(items, size, {line.shift, line.residue, line.slope, line.factor, line.gain}, out);
+  store_statistics<F>(a, g, statistics);
+  return true;
+}
+
 template <class F>
 void normalize_group(const srp_group_normalize_args& a, int64_t g) {
   const F* const values = static_cast<const F*>(a.values);
-  Tally tally;
-  each_item(a, g, [&](int64_t i) { tally.add(load(values, i), item_weight<F>(a.weights, i)); });
-  GroupStatistics statistics(a, tally, a.offsets[g + 1] - a.offsets[g]);
-  if (statistics.wants_deviations()) {
-    const double mean = statistics.mean();
-    Deviations deviations;
-    each_item(a, g, [&](int64_t i) {
-      deviations.add(load(values, i), item_weight<F>(a.weights, i), mean, statistics.high());
-    });
-    statistics.finish(a, deviations);
-  }
+  GroupStatistics statistics(a, tally_of<F>(a, g), size_of(a, g));
+  if (statistics.wants_deviations()) statistics.finish(a, deviations_of<F>(a, g, statistics.mean(), statistics.high()));
   const auto each_into = [&](void* out, auto number) {
     if (out) each_item(a, g, [&](int64_t i) { store(static_cast<F*>(out), i, number(i)); });
   };
@@ -41,9 +115,7 @@ void normalize_group(const srp_group_normalize_args& a, int64_t g) {
             [&](int64_t i) { return statistics.normalized(load(values, i), item_weight<F>(a.weights, i)); });
   each_into(a.centers, [&](int64_t i) { return statistics.center(load(values, i), item_weight<F>(a.weights, i)); });
   each_into(a.spreads, [&](int64_t i) { return statistics.spread(load(values, i), item_weight<F>(a.weights, i)); });
-  if (a.means) store(static_cast<F*>(a.means), g, statistics.mean());
-  if (a.stds) store(static_cast<F*>(a.stds), g, statistics.std());
-  if (a.counts) a.counts[g] = statistics.count();
+  store_statistics<F>(a, g, statistics);
 }
 
 template <class F>
@@ -57,7 +129,9 @@ srp_status normalize(const srp_group_normalize_args& a) {
       if (plain) g = level->floats.of<F>().normalize(a, g, end);
       // The groups that the level's kernel leaves: all of them without a level, else as many as share a register.
       const int64_t next = plain && end - g > level->lanes / 2 ? g + level->lanes / 2 : end;
-      for (; g < next; ++g) normalize_group<F>(a, g);
+      for (; g < next; ++g)
+        if (!plain || size_of(a, g) <= kMostLaneItems || !normalize_long<F>(a, g, level->floats.of<F>().long_group))
+          normalize_group<F>(a, g);
     }
   });
 }

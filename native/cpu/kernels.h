@@ -317,6 +317,25 @@ struct DivergenceKernels {
 constexpr int64_t kMostFound = 4;
 constexpr int64_t kStrange = -1;
 constexpr int64_t kMostLaneItems = 128;  // of a group that shares a register with others
+// Item k of a longer one is added to sum k modulo kGroupSums; these are added by halves.
+constexpr int64_t kGroupSums = 16;
+
+// Such a group's sum and extremes, its deviations from a mean, and what becomes of its items (shared/group.h). Not of NaN.
+struct LongGroup {
+  double sum, low, high;
+};
+struct LongSpread {
+  double sum, squares;
+};
+struct LongLine {
+  double shift, residue, slope, factor, gain;
+};
+template <class F>
+struct LongGroupKernels {
+  LongGroup (*describe)(const F* items, int64_t count);
+  LongSpread (*spread)(const F* items, int64_t count, double mean);
+  void (*write)(const F* items, int64_t count, const LongLine&, F* out);
+};
 
 template <class Id>
 struct TokenKernels {
@@ -332,6 +351,7 @@ struct FloatKernels {
   // Groups of 2 ... kMostLaneItems items, next to each other, without weights; see simd/group.h. Half of `lanes` at once. Returns
   // the group at which it stopped.
   int64_t (*normalize)(const srp_group_normalize_args&, int64_t begin, int64_t end);
+  LongGroupKernels<F> long_group;
   LogSum (*differences)(const F* log_probs, const F* old_log_probs, const uint8_t* mask, int64_t begin, int64_t end);
   void (*spread)(F* out, const uint8_t* mask, int64_t begin, int64_t end, double value);
   ReduceKernels<F> reduce;

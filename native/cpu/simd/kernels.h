@@ -19,6 +19,7 @@
 #include "scan_plain.h"
 #include "scan.h"
 #include "group.h"
+#include "group_long.h"
 #include "ratio.h"
 #include "rows.h"
 #include "reduce.h"
@@ -56,9 +57,19 @@ constexpr LogprobKernels<T> logprob_kernels() {
 
 template <class F>
 constexpr FloatKernels<F> float_kernels() {
-  return {scan_rows<F>,           normalize_groups<F>, sum_differences<F>, spread<F>,
-          reduce_kernels<F>(),    modulate_span<F>,    list_between,       pair_kernels<F>(),
-          exponential_of_one<F>,  log_tokens<F>,       loss_tokens<F>,     loss_row_kernels<F>(),
+  return {scan_rows<F>,
+          normalize_groups<F>,
+          {describe_long<F>, spread_of_long<F>, write_long<F>},
+          sum_differences<F>,
+          spread<F>,
+          reduce_kernels<F>(),
+          modulate_span<F>,
+          list_between,
+          pair_kernels<F>(),
+          exponential_of_one<F>,
+          log_tokens<F>,
+          loss_tokens<F>,
+          loss_row_kernels<F>(),
           correction_kernels<F>()};
 }
 

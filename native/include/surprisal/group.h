@@ -54,7 +54,7 @@
  *             deviation, whatever the offset of the group. The sum of squares of the others
  *             is that of the group less the item's share: below (count + 8) 2^-52 of the group's it counts as 0. Squares are formed in float64: deviations of 1e-150 … 1e150
  *             tilt: (1 + |z| / temperature) times a few 2^-53 of the weight, z the exponent on the page; entropy: count * 2^-53 of 1 + it
- *             Host backends add in item order, device backends in a fixed order that depends on the group's size alone
+ *             Items are added in a fixed order that depends on the group's size alone, and on the backend
  * memory      outputs may not overlap inputs; groups as in backend.h, n <= 2^31 - 1; empty groups: mean, std NaN, count 0,
  *             best -1, entropy 0. broadcast, place: rows as in backend.h, what lies under the mask is not read
  * place       tokens, values, row: NULL = 0; with scale 0 values are not read. Under the mask 0, or with transform_masked
