@@ -33,7 +33,14 @@ SRP_INLINE uint64_t found_among(const Id* ids, const typename IdRegister<Id>::La
   return found;
 }
 
-constexpr int64_t kFindAhead = 4096;  // bytes
+// Bytes. Cores with AVX-512 have places enough in their first cache for what is looked at for a moment only; others would wait for one.
+#if defined(SRP_LEVEL_AVX512)
+constexpr int64_t kFindAhead = 8192;
+SRP_INLINE void fetch_ids(const void* p) { prefetch(p); }
+#else
+constexpr int64_t kFindAhead = 4096;
+SRP_INLINE void fetch_ids(const void* p) { prefetch_further(p); }
+#endif
 
 template <int kCount, class Id>
 static int64_t find_some(const Id* ids, int64_t i, int64_t to, const int32_t* wanted) {
@@ -42,7 +49,7 @@ static int64_t find_some(const Id* ids, int64_t i, int64_t to, const int32_t* wa
   constexpr int64_t kBlock = 64, kRegister = IdRegister<Id>::kCount;
   for (; i + kBlock <= to; i += kBlock) {
     for (int64_t byte = 0; byte < kBlock * int64_t{sizeof(Id)}; byte += 64)
-      prefetch_further(reinterpret_cast<const char*>(ids + i) + kFindAhead + byte);
+      fetch_ids(reinterpret_cast<const char*>(ids + i) + kFindAhead + byte);
     U64 strange = {};
     const uint64_t found = found_among<kCount, kBlock / kRegister>(ids + i, values, &strange);
     if (sizeof(Id) > 4 && any_strange(strange)) return kStrange;
