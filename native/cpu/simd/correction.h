@@ -45,6 +45,8 @@ SRP_INLINE F64 statistic_of_both(int32_t statistic, F64 log_prob, F64 old_log_pr
 // Tokens go through their stages a tile at a time, in loops of their own: one over all of it has more constants and sums than there
 // are registers.
 constexpr int64_t kMismatchTile = 16 * kLanes;
+constexpr int64_t kMismatchAhead =
+    2 * kMismatchTile;  // elements: so far ahead what is read and written is brought nearer
 
 template <class F>
 SRP_INLINE F64 kept_log_prob(const F* log_probs, const uint8_t* mask, int64_t i) {
@@ -76,14 +78,14 @@ static __attribute__((noinline)) void put_differences(const MismatchRow<F>& row,
   const F64 low = splat(-row.log_clamp), high = splat(row.log_clamp);
   F64 first = sums[0], second = sums[1];
   const auto difference = [&](int64_t k, F64* sum) {
-    prefetch(log_probs + k + kMismatchTile);
-    prefetch(old_log_probs + k + kMismatchTile);
     F64 d = load_wide(log_probs + k) - load_wide(old_log_probs + k);
     if (mask) d = pick(mask_of(mask + k), d, F64{});
     *sum += d;
     store(out + k, clamps ? smaller(high, larger(low, d)) : d);
   };
   for (int64_t k = 0; k < count; k += kLanes) {
+    prefetch(log_probs + k + kMismatchAhead);
+    prefetch(old_log_probs + k + kMismatchAhead);
     difference(k, &first);
     difference(k + kHalf, &second);
   }
@@ -293,6 +295,7 @@ static __attribute__((noinline)) int64_t bound_tile(const BoundRow<F>& given, in
   const Bounds b = {splat(a.row.low), splat(a.row.high), splat(a.factor), splat(a.masked), a.clamps, a.factor == 0};
   I64 total = {};
   for (int64_t k = 0; k < count; k += kLanes) {
+    if (a.weights) prefetch(a.weights + i + k + kMismatchAhead);
     const uint8_t* const mask = a.row.mask ? a.row.mask + i + k : nullptr;
     const Mask kept_low = mask ? mask_of(mask) : !Mask{}, kept_high = mask ? mask_of(mask + kHalf) : !Mask{};
     const BoundHalf low = bound_half(b, load(statistic + k), kept_low);
