@@ -17,6 +17,8 @@
           # gyp's defaults add -fno-rtti and -fno-exceptions; they stay: native code returns a status.
           "cflags": [
             "-O3",
+            # What was linked ahead of a function would else decide how fast it is called: 64 rows of a loss by a fifth.
+            "-falign-functions=64",
             "<!@(node scripts/build/compiler-flags.mjs)",
             "-fvisibility=hidden",
             "-fvisibility-inlines-hidden",
