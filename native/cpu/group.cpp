@@ -22,55 +22,47 @@ srp_status check_items(const Args* a) {
 
 int64_t size_of(const srp_group_normalize_args& a, int64_t g) { return a.offsets[g + 1] - a.offsets[g]; }
 
-// One walk over a group: a long one's items go to kGroupSums parts by turns.
-template <class Walk, class Add>
-void walk(const srp_group_normalize_args& a, int64_t g, Walk* parts, Add add) {
-  const bool in_turns = size_of(a, g) > kMostLaneItems;
-  int64_t k = 0;
-  each_item(a, g, [&](int64_t i) {
-    add(&parts[k % kGroupSums], i);
-    k += in_turns;
-  });
-}
+// A sum of a group's items, as every level forms it: of kGroupSums, added by halves.
+class ItemSum {
+ public:
+  void operator+=(double x) { parts_[count_++ % kGroupSums] += x; }
+  double whole() {
+    for (int64_t half = kGroupSums / 2; half > 0; half /= 2)
+      for (int64_t j = 0; j < half; ++j) parts_[j] += parts_[j + half];
+    return parts_[0];
+  }
 
-template <class Walk>
-double total(const Walk* parts, double Walk::* number) {
-  double numbers[kGroupSums];
-  for (int64_t j = 0; j < kGroupSums; ++j) numbers[j] = parts[j].*number;
-  for (int64_t half = kGroupSums / 2; half > 0; half /= 2)
-    for (int64_t j = 0; j < half; ++j) numbers[j] += numbers[j + half];
-  return numbers[0];
-}
+ private:
+  double parts_[kGroupSums] = {};
+  int64_t count_ = 0;
+};
 
 template <class F>
 Tally tally_of(const srp_group_normalize_args& a, int64_t g) {
-  Tally parts[kGroupSums], whole;
-  walk(a, g, parts, [&](Tally* part, int64_t i) {
-    part->add(load(static_cast<const F*>(a.values), i), item_weight<F>(a.weights, i));
-  });
-  whole.sum = total(parts, &Tally::sum);
-  whole.weight = total(parts, &Tally::weight);
-  for (const Tally& part : parts) {
-    whole.numbers += part.numbers;
-    if (part.low < whole.low) whole.low = part.low;
-    if (part.high > whole.high) whole.high = part.high;
-  }
-  return whole;
+  TallyOf<ItemSum> tally;
+  each_item(a, g,
+            [&](int64_t i) { tally.add(load(static_cast<const F*>(a.values), i), item_weight<F>(a.weights, i)); });
+  return {tally.sum.whole(), tally.weight.whole(), tally.low, tally.high, tally.numbers};
+}
+
+// Of any weight; there is one.
+template <class F>
+double first_number(const srp_group_normalize_args& a, int64_t g) {
+  int64_t k = a.offsets[g];
+  const auto counts = [&](int64_t i) {
+    return item_weight<F>(a.weights, i) != 0 && !isnan(load(static_cast<const F*>(a.values), i));
+  };
+  while (!counts(member(a.members, k))) ++k;
+  return load(static_cast<const F*>(a.values), member(a.members, k));
 }
 
 template <class F>
-Deviations deviations_of(const srp_group_normalize_args& a, int64_t g, double mean, double high) {
-  Deviations parts[kGroupSums], whole;
-  walk(a, g, parts, [&](Deviations* part, int64_t i) {
-    part->add(load(static_cast<const F*>(a.values), i), item_weight<F>(a.weights, i), mean, high);
+Deviations deviations_of(const srp_group_normalize_args& a, int64_t g, double pivot, double high) {
+  DeviationsOf<ItemSum> deviations;
+  each_item(a, g, [&](int64_t i) {
+    deviations.add(load(static_cast<const F*>(a.values), i), item_weight<F>(a.weights, i), pivot, high);
   });
-  whole.sum = total(parts, &Deviations::sum);
-  whole.squares = total(parts, &Deviations::squares);
-  for (const Deviations& part : parts) {
-    whole.winners += part.winners;
-    if (part.second > whole.second) whole.second = part.second;
-  }
-  return whole;
+  return {deviations.sum.whole(), deviations.squares.whole(), deviations.second, deviations.winners};
 }
 
 template <class F>
@@ -80,17 +72,18 @@ void store_statistics(const srp_group_normalize_args& a, int64_t g, const GroupS
   if (a.counts) a.counts[g] = statistics.count();
 }
 
-// A long group by the level's kernels. False where its sum is no finite number.
+// A group by itself, by the level's kernels. False where its sum is no finite number.
 template <class F>
-bool normalize_long(const srp_group_normalize_args& a, int64_t g, const LongGroupKernels<F>& kernels) {
+bool normalize_one(const srp_group_normalize_args& a, int64_t g, const OneGroupKernels<F>& kernels) {
   const F* const items = static_cast<const F*>(a.values) + a.offsets[g];
   const int64_t size = size_of(a, g);
-  const LongGroup group = kernels.describe(items, size);
+  const OneGroup group = kernels.describe(items, size);
   if (!(fabs(group.sum) < INFINITY)) return false;
   const Tally tally = {group.sum, static_cast<double>(size), group.low, group.high, size};
   GroupStatistics statistics(a, tally, size);
   if (statistics.wants_deviations()) {
-    const LongSpread spread = kernels.spread(items, size, statistics.mean());
+    if (kFromFirst<F> && size <= kMostSharedItems) statistics.measure_from(static_cast<double>(items[0]));
+    const OneSpread spread = kernels.spread(items, size, statistics.mean());
     statistics.finish(a, {spread.sum, spread.squares, -INFINITY, 0});
   }
   F* const out = a.normalized ? static_cast<F*>(a.normalized) + a.offsets[g] : nullptr;
@@ -106,8 +99,12 @@ bool normalize_long(const srp_group_normalize_args& a, int64_t g, const LongGrou
 template <class F>
 void normalize_group(const srp_group_normalize_args& a, int64_t g) {
   const F* const values = static_cast<const F*>(a.values);
-  GroupStatistics statistics(a, tally_of<F>(a, g), size_of(a, g));
-  if (statistics.wants_deviations()) statistics.finish(a, deviations_of<F>(a, g, statistics.mean(), statistics.high()));
+  const Tally tally = tally_of<F>(a, g);
+  GroupStatistics statistics(a, tally, size_of(a, g));
+  if (statistics.wants_deviations()) {
+    if (kFromFirst<F> && size_of(a, g) <= kMostSharedItems) statistics.measure_from(first_number<F>(a, g));
+    statistics.finish(a, deviations_of<F>(a, g, statistics.mean(), statistics.high()));
+  }
   const auto each_into = [&](void* out, auto number) {
     if (out) each_item(a, g, [&](int64_t i) { store(static_cast<F*>(out), i, number(i)); });
   };
@@ -130,7 +127,7 @@ srp_status normalize(const srp_group_normalize_args& a) {
       // The groups that the level's kernel leaves: all of them without a level, else as many as share a register.
       const int64_t next = plain && end - g > level->lanes / 2 ? g + level->lanes / 2 : end;
       for (; g < next; ++g)
-        if (!plain || size_of(a, g) <= kMostLaneItems || !normalize_long<F>(a, g, level->floats.of<F>().long_group))
+        if (!plain || size_of(a, g) < kGroupSums || !normalize_one<F>(a, g, level->floats.of<F>().one_group))
           normalize_group<F>(a, g);
     }
   });

@@ -316,25 +316,29 @@ struct DivergenceKernels {
 
 constexpr int64_t kMostFound = 4;
 constexpr int64_t kStrange = -1;
-constexpr int64_t kMostLaneItems = 128;  // of a group that shares a register with others
-// Item k of a longer one is added to sum k modulo kGroupSums; these are added by halves.
+// Item k of a group is added to sum k modulo kGroupSums; these are added by halves.
 constexpr int64_t kGroupSums = 16;
+constexpr int64_t kMostSharedItems = 1024;  // of a group whose statistics share a register with others'
+// Whether deviations of such a group are measured from its first number, which saves a walk for the mean. Far from the others it costs the
+// variance 10 bits of 53 at most, the logarithm of the size: float32 shows none of them.
+template <class F>
+constexpr bool kFromFirst = sizeof(F) == 4;
 
-// Such a group's sum and extremes, its deviations from a mean, and what becomes of its items (shared/group.h). Not of NaN.
-struct LongGroup {
+// One group's sum and extremes, its deviations from a mean, and what becomes of its items (shared/group.h). Not of NaN.
+struct OneGroup {
   double sum, low, high;
 };
-struct LongSpread {
+struct OneSpread {
   double sum, squares;
 };
-struct LongLine {
+struct OneLine {
   double shift, residue, slope, factor, gain;
 };
 template <class F>
-struct LongGroupKernels {
-  LongGroup (*describe)(const F* items, int64_t count);
-  LongSpread (*spread)(const F* items, int64_t count, double mean);
-  void (*write)(const F* items, int64_t count, const LongLine&, F* out);
+struct OneGroupKernels {
+  OneGroup (*describe)(const F* items, int64_t count);
+  OneSpread (*spread)(const F* items, int64_t count, double mean);
+  void (*write)(const F* items, int64_t count, const OneLine&, F* out);
 };
 
 template <class Id>
@@ -348,10 +352,10 @@ struct TokenKernels {
 template <class F>
 struct FloatKernels {
   void (*scan)(const ScanRows<F>&, int64_t begin, int64_t end, bool past_cache);
-  // Groups of 2 ... kMostLaneItems items, next to each other, without weights; see simd/group.h. Half of `lanes` at once. Returns
+  // Groups of 2 ... kMostSharedItems items, next to each other, without weights; see simd/group.h. Half of `lanes` at once. Returns
   // the group at which it stopped.
   int64_t (*normalize)(const srp_group_normalize_args&, int64_t begin, int64_t end);
-  LongGroupKernels<F> long_group;
+  OneGroupKernels<F> one_group;
   LogSum (*differences)(const F* log_probs, const F* old_log_probs, const uint8_t* mask, int64_t begin, int64_t end);
   void (*spread)(F* out, const uint8_t* mask, int64_t begin, int64_t end, double value);
   ReduceKernels<F> reduce;

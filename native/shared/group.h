@@ -13,8 +13,9 @@ namespace srp {
 
 // First walk: sums and extremes of a group. A NaN is only missing from `numbers`; an item of weight 0 counts as a number, whatever
 // its value.
-struct Tally {
-  double sum = 0, weight = 0;
+template <class Sum>
+struct TallyOf {
+  Sum sum = {}, weight = {};
   double low = INFINITY, high = -INFINITY;
   int64_t numbers = 0;
 
@@ -29,17 +30,19 @@ struct Tally {
     ++numbers;
   }
 };
+using Tally = TallyOf<double>;
 
-// Second walk: deviations from the rounded mean, and the largest number below the largest. The sum of the deviations is the error
-// of the rounded mean.
-struct Deviations {
-  double sum = 0, squares = 0;
+// Second walk: deviations from the rounded mean, or from any number near by, and the largest number below the largest. The mean of
+// the deviations is what the pivot lacks of the mean.
+template <class Sum>
+struct DeviationsOf {
+  Sum sum = {}, squares = {};
   double second = -INFINITY;  // largest number below the largest
   int64_t winners = 0;  // items that are the largest
 
-  SRP_HD void add(double x, double w, double mean, double high) {
+  SRP_HD void add(double x, double w, double pivot, double high) {
     if (w == 0 || isnan(x)) return;
-    const double d = x - mean;
+    const double d = x - pivot;
     sum += w * d;
     squares += w * (d * d);
     if (x == high)
@@ -48,6 +51,7 @@ struct Deviations {
       second = x;
   }
 };
+using Deviations = DeviationsOf<double>;
 
 template <class F>
 SRP_HD double item_weight(const void* weights, int64_t i) {
@@ -114,6 +118,11 @@ class GroupStatistics {
       kind_ = kSpread;
       mean_ = tally.sum / weight_;
     }
+  }
+
+  // Ahead of the second walk: it measures from this number instead of the rounded mean. Not where the mean is infinite.
+  SRP_HD void measure_from(double pivot) {
+    if (mean_ - mean_ == 0) mean_ = pivot;
   }
 
   // Only a spread-out group needs the second walk.

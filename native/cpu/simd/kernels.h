@@ -19,7 +19,7 @@
 #include "scan_plain.h"
 #include "scan.h"
 #include "group.h"
-#include "group_long.h"
+#include "group_one.h"
 #include "ratio.h"
 #include "rows.h"
 #include "reduce.h"
@@ -59,7 +59,7 @@ template <class F>
 constexpr FloatKernels<F> float_kernels() {
   return {scan_rows<F>,
           normalize_groups<F>,
-          {describe_long<F>, spread_of_long<F>, write_long<F>},
+          {describe_one<F>, spread_of_one<F>, write_one<F>},
           sum_differences<F>,
           spread<F>,
           reduce_kernels<F>(),

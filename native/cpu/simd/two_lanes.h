@@ -28,5 +28,7 @@ SRP_INLINE void transpose(F64* x) {
   x[0] = F64{a[0], b[0]};
   x[1] = F64{a[1], b[1]};
 }
+// Lane i: the lanes of x[i], added by halves.
+SRP_INLINE F64 sum_each(const F64* x) { return F64{x[0][0], x[1][0]} + F64{x[0][1], x[1][1]}; }
 
 }  // namespace srp::cpu::SRP_LEVEL

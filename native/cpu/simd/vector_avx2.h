@@ -50,6 +50,12 @@ SRP_INLINE void transpose(F64* x) {
   x[2] = _mm256_permute2f128_pd(a, c, 0x31);
   x[3] = _mm256_permute2f128_pd(b, d, 0x31);
 }
+// Lane i: the lanes of x[i], added by halves.
+SRP_INLINE F64 sum_each(const F64* x) {
+  const F64 even = _mm256_permute2f128_pd(x[0], x[2], 0x20) + _mm256_permute2f128_pd(x[0], x[2], 0x31);
+  const F64 odd = _mm256_permute2f128_pd(x[1], x[3], 0x20) + _mm256_permute2f128_pd(x[1], x[3], 0x31);
+  return _mm256_unpacklo_pd(even, odd) + _mm256_unpackhi_pd(even, odd);
+}
 // Every bit of lane i where p[i] is not 0.
 SRP_INLINE I64 load_mask(const uint8_t* p) {
   int32_t bytes;

@@ -55,6 +55,18 @@ SRP_INLINE void transpose(F64* x) {
     }
   }
 }
+// Lane i: the lanes of x[i], added by halves.
+SRP_INLINE F64 sum_each(const F64* x) {
+  F64 four[4], two[2];  // lanes that are left of a row, several rows in a register
+  for (int64_t j = 0; j < 4; ++j) {
+    const F64 a = x[j / 2 * 4 + j % 2], b = x[j / 2 * 4 + j % 2 + 2];
+    four[j] = _mm512_shuffle_f64x2(a, b, 0x44) + _mm512_shuffle_f64x2(a, b, 0xee);
+  }
+  for (int64_t odd = 0; odd < 2; ++odd)
+    two[odd] =
+        _mm512_shuffle_f64x2(four[odd], four[odd + 2], 0x88) + _mm512_shuffle_f64x2(four[odd], four[odd + 2], 0xdd);
+  return _mm512_unpacklo_pd(two[0], two[1]) + _mm512_unpackhi_pd(two[0], two[1]);
+}
 // Every bit of lane i where p[i] is not 0.
 SRP_INLINE I64 load_mask(const uint8_t* p) {
   return (I64)_mm512_cvtepu8_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))) != 0;

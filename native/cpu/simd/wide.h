@@ -12,6 +12,13 @@ template <class F>
 SRP_INLINE F64 load_some(const F* p, int64_t count) {
   return load_lanes(p, first_lanes(count));
 }
+// The others are `rest`.
+template <class F>
+SRP_INLINE F64 load_some(const F* p, int64_t count, double rest) {
+  I64 lanes = {};
+  for (int64_t lane = 0; lane < kHalf; ++lane) lanes[lane] = lane;
+  return lanes < splat(count) ? load_some(p, count) : splat(rest);
+}
 template <class F>
 SRP_INLINE F64 load_last(const F* p, int64_t count) {
   return load_lanes(p, last_lanes(count));

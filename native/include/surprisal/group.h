@@ -50,8 +50,8 @@
  * infinities  follow IEEE arithmetic: a group with one has an infinite or NaN mean and a NaN std
  * softmax     of -infinity is 0; a group of -infinity only is NaN, and so is a group with +infinity. tilt: the same of its
  *             exponents; log_factors are not read where coefficient is 0; a NaN count makes its group NaN
- * precision   float64, corrected two-pass: an output's error is 2 ulp of its dtype plus count * 2^-53 of the group's largest
- *             deviation, whatever the offset of the group. The sum of squares of the others
+ * precision   float64; deviations from the mean, corrected, or of float32 from any number of the group: an output's error is 2 ulp of
+ *             its dtype plus count * 2^-53 of the group's largest deviation, whatever the offset of the group. The sum of squares of the others
  *             is that of the group less the item's share: below (count + 8) 2^-52 of the group's it counts as 0. Squares are formed in float64: deviations of 1e-150 … 1e150
  *             tilt: (1 + |z| / temperature) times a few 2^-53 of the weight, z the exponent on the page; entropy: count * 2^-53 of 1 + it
  *             Items are added in a fixed order that depends on the group's size alone, and on the backend

@@ -1,8 +1,6 @@
-// Groups of more than kMostLaneItems items (contract: surprisal/group.h), whose registers are their own: kGroupSums sums side by side, as
-// group.cpp forms them number by number.
+// One group by itself (contract: surprisal/group.h): longer than those that share registers (group.h), or one of a few that are left. The same
+// kGroupSums sums side by side, as group.cpp forms them number by number.
 namespace srp::cpu::SRP_LEVEL {
-
-constexpr int64_t kSumRegisters = kGroupSums / kHalf;
 
 // Visits items by register r of a round of kGroupSums. Returns how many: rounds are whole.
 template <class F, class Visit>
@@ -14,10 +12,10 @@ SRP_INLINE int64_t each_register(const F* items, int64_t count, Visit visit) {
 }
 
 // Of registers and what is added to them in the last round, by halves.
-struct LongSum {
+struct OneSum {
   double numbers[kGroupSums];
 
-  explicit LongSum(const F64* sums) {
+  explicit OneSum(const F64* sums) {
     for (int64_t r = 0; r < kSumRegisters; ++r) store(numbers + r * kHalf, sums[r]);
   }
   void add(int64_t k, double x) { numbers[k % kGroupSums] += x; }
@@ -29,15 +27,15 @@ struct LongSum {
 };
 
 template <class F>
-static LongGroup describe_long(const F* items, int64_t count) {
+static OneGroup describe_one(const F* items, int64_t count) {
   F64 sums[kSumRegisters] = {}, low = splat(static_cast<double>(items[0])), high = low;
   int64_t k = each_register(items, count, [&](int64_t r, F64 x) __attribute__((always_inline)) {
     sums[r] += x;
     low = x < low ? x : low;
     high = x > high ? x : high;
   });
-  LongSum sum(sums);
-  LongGroup group = {0, low[0], high[0]};
+  OneSum sum(sums);
+  OneGroup group = {0, low[0], high[0]};
   const auto extend = [&](double x) {
     group.low = x < group.low ? x : group.low;
     group.high = x > group.high ? x : group.high;
@@ -55,14 +53,14 @@ static LongGroup describe_long(const F* items, int64_t count) {
 }
 
 template <class F>
-static LongSpread spread_of_long(const F* items, int64_t count, double mean) {
+static OneSpread spread_of_one(const F* items, int64_t count, double mean) {
   F64 sums[kSumRegisters] = {}, squares[kSumRegisters] = {};
   int64_t k = each_register(items, count, [&](int64_t r, F64 x) __attribute__((always_inline)) {
     const F64 d = x - splat(mean);
     sums[r] += d;
     squares[r] += d * d;
   });
-  LongSum sum(sums), of_squares(squares);
+  OneSum sum(sums), of_squares(squares);
   for (; k < count; ++k) {
     const double d = items[k] - mean;
     sum.add(k, d);
@@ -72,7 +70,7 @@ static LongSpread spread_of_long(const F* items, int64_t count, double mean) {
 }
 
 template <class F>
-static void write_long(const F* items, int64_t count, const LongLine& line, F* out) {
+static void write_one(const F* items, int64_t count, const OneLine& line, F* out) {
   for (int64_t k = 0; k < count; k += kHalf) {
     const F64 x = k + kHalf <= count ? load_wide(items + k) : load_some(items + k, count - k);
     const F64 y =
