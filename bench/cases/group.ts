@@ -37,6 +37,11 @@ export function itemsOf(rewards: number, size: number): number {
   return size > 0 ? rewards - (rewards % size) : rewards;
 }
 
+/** Rewards and offsets read, normalised rewards and three statistics of each group written. */
+function leastBytes(rewards: number, groups: number): number {
+  return 8 * rewards + 4 * (groups + 1) + 12 * groups;
+}
+
 function workOf(
   values: Float32Array,
   groupOffsets: Int32Array,
@@ -71,13 +76,15 @@ export function groupSubject(rewards: number, size: number): Subject {
       Array.from(offsets.subarray(1), (end, g) => Array.from({ length: end - offsets[g]! }, (_, k) => offsets[g]! + k)),
       CONVENTIONS,
     ).normalized);
-  const scratch = new Float32Array(n);
+  const bytes = leastBytes(n, offsets.length - 1);
+  const copied = rng(6).f32(Math.ceil(bytes / 8));
+  const scratch = new Float32Array(copied.length);
   const check = (outputs: Readonly<Record<string, PeerOutput>>): Errors => ({
     normalized: errorOf(outputs["normalized"]!, { values: wanted(), budget: unstated }),
   });
   return {
     ours: (lib) => workOf(values, offsets, wanted, lib),
-    roof: { kind: "copy", bytes: 8 * n, run: (roof, threads) => roof.copy(scratch, values, threads) },
+    roof: { kind: "copy", bytes: 8 * copied.length, run: (roof, threads) => roof.copy(scratch, copied, threads) },
     ...(size > 0 && {
       task: {
         kind: "groupNormalize",
@@ -92,6 +99,7 @@ export function groupSubject(rewards: number, size: number): Subject {
 export function groupCases(): Case[] {
   return Object.values(REWARDS).map((shape) => {
     const [rewards, size] = shape.sizes;
+    const items = itemsOf(rewards, size);
     return {
       kernel: "group",
       op: "groupNormalize",
@@ -100,7 +108,10 @@ export function groupCases(): Case[] {
       shape,
       threads: 1,
       quick: shape !== REWARDS.ragged,
-      least: { bytes: 8 * itemsOf(rewards, size), formula: "8·rewards" },
+      least: {
+        bytes: leastBytes(items, offsetsOf(items, size).length - 1),
+        formula: "8·rewards + 4·(groups + 1) + 12·groups",
+      },
       prepare: () => groupSubject(rewards, size),
     };
   });
