@@ -1,6 +1,6 @@
-// Normalisation of neighbouring groups (contract: surprisal/group.h). A group's items are added where they lie, kGroupSums sums side by
-// side; then the sums of kHalf groups are added across lanes at once, and from there on a lane is a group. Every group has the bits that
-// group.cpp gives it number by number, whatever lies beside it.
+// Normalisation of neighbouring groups (contract: surprisal/group.h), their statistics a group a lane. Items of up to 16 are turned over in
+// registers; those of longer ones are added where they lie, kGroupSums sums side by side, and the sums of kHalf groups across lanes at
+// once. Every group has the bits that group.cpp gives it number by number, whatever lies beside it.
 //
 // Roots and quotients take longest: a block of groups is summed first; then its items are read once more, group after group, and
 // written, while the roots of groups behind them are on their way.
@@ -320,7 +320,7 @@ SRP_INLINE void write_block(const srp_group_normalize_args& a, int64_t g, GroupB
 }
 
 // Normalizes groups from `begin` on and returns the group at which it stopped. The kHalf groups from there on, or as many as are
-// left, are not for this kernel: see sum_groups; or one has a NaN, an infinity, or a quotient beyond float64.
+// left, are not for this kernel: see fits; or one has a NaN, an infinity, or a quotient beyond float64.
 template <class F>
 static int64_t normalize_groups(const srp_group_normalize_args& a, int64_t begin, int64_t end) {
   const bool usual = a.center != SRP_CENTER_LEAVE_ONE_OUT && a.gain == 1;
