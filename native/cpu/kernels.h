@@ -324,7 +324,7 @@ constexpr int64_t kMostSharedItems = 1024;  // of a group whose statistics share
 template <class F>
 constexpr bool kFromFirst = sizeof(F) == 4;
 
-// One group's sum and extremes, its deviations from a mean, and what becomes of its items (shared/group.h). Not of NaN.
+// One group's sum and extremes, its deviations from a pivot, and what becomes of its items (shared/group.h). Not of NaN.
 struct OneGroup {
   double sum, low, high;
 };
@@ -337,7 +337,7 @@ struct OneLine {
 template <class F>
 struct OneGroupKernels {
   OneGroup (*describe)(const F* items, int64_t count);
-  OneSpread (*spread)(const F* items, int64_t count, double mean);
+  OneSpread (*spread)(const F* items, int64_t count, double pivot);
   void (*write)(const F* items, int64_t count, const OneLine&, F* out);
 };
 

@@ -38,6 +38,13 @@ struct GroupSums {
       for (int64_t r = 0; r < half; ++r) sums[r] += sums[r + half];
     return sums[0];
   }
+  double whole() {
+    double numbers[kHalf];
+    store(numbers, halved());
+    for (int64_t half = kHalf / 2; half > 0; half /= 2)
+      for (int64_t j = 0; j < half; ++j) numbers[j] += numbers[j + half];
+    return numbers[0];
+  }
 };
 
 // Visits the deviations of a group's items from `pivot`, kHalf at a time, by the register that they are added to.
