@@ -179,6 +179,9 @@ const MARK = markedClass(Arena, "Arena");
 /** The arena of the call that runs. */
 let current: Arena | null = null;
 
+/** Whether the outputs of the call that runs come from an arena. */
+export const isInArena = (): boolean => current !== null;
+
 /** Runs what allocates outputs, which come from the arena. Off the event loop: those that are allocated before the first wait. */
 export function withArena<Result>(arena: Arena, run: () => Result): Result {
   const outer = current;

@@ -19,12 +19,18 @@ export function holdBack<Args extends object>(
   args: Args,
   given: { readonly [Name in keyof Args]?: Array | undefined },
 ): HeldBack<Args> {
-  const outputs = Object.entries<Array | undefined>(given as Record<string, Array | undefined>).flatMap(([name, own]) =>
-    own && ArrayBuffer.isView(own) ? [{ name, own, made: own.slice() }] : [],
-  );
+  const outputs: { readonly own: Array; readonly made: Array }[] = [];
+  const held = { ...args };
+  for (const name in given) {
+    const own: Array | undefined = given[name];
+    if (!own || !ArrayBuffer.isView(own)) continue;
+    const made = own.slice();
+    (held as Record<string, unknown>)[name] = made;
+    outputs.push({ own, made });
+  }
   if (outputs.length === 0) return { args, release: () => {} };
   return {
-    args: { ...args, ...Object.fromEntries(outputs.map(({ name, made }) => [name, made])) },
+    args: held,
     release: () => {
       for (const { own, made } of outputs) own.set(made);
     },

@@ -7,6 +7,7 @@ import type { DeviceFloatArray } from "../../core/device-array";
 import { takesDeviceArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
 import { asFloat } from "../../core/float-arrays";
+import { fillingNew } from "../../core/kept-memory";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber, needWord } from "../../core/option-checks";
 import { type MismatchOptions, needPair } from "./pair";
@@ -32,6 +33,8 @@ export interface BoundMismatchResult {
   /** How many are kept, one per row. */
   readonly keptCounts: Int32Array;
 }
+
+const filledCounts = fillingNew((rows) => ({ keptCounts: new Int32Array(rows) }));
 
 /** The same on a device, where the first array lies. */
 export function boundMismatch(
@@ -71,20 +74,16 @@ export function boundMismatch(
   const weights = outputOr(op, "weights", options.out?.weights, dtype, rows.n, stream);
   const kept = flagsOr(op, "kept", options.out?.kept, rows.n, stream);
   const { mask, offsets } = common;
-  const inputs = { logProbs: common.logProbs, oldLogProbs: common.oldLogProbs, offsets, rowFactors };
-  refuseOverlap(op, options.out, { weights, kept }, inputs);
-  const same = mask && overlaps(kept, mask) && kept.byteOffset === mask.byteOffset;
-  refuseOverlap(op, options.out, { weights }, { mask });
-  if (!same) refuseOverlap(op, options.out, { kept }, { mask });
-  const keptCounts = int32Or(op, "", undefined, rows.B, stream);
-  selectBackend(op, options.backend, stream).ops.correctionBound({
-    outside,
-    maskedWeight,
-    rowFactors: rowFactors && (asFloat(rowFactors, "float64") as Float64Array),
-    weights,
-    kept,
-    keptCounts,
-    ...common,
-  });
-  return { weights, kept, keptCounts };
+  const { logProbs: ours, oldLogProbs: theirs } = common;
+  const same = mask && options.out?.kept && overlaps(kept, mask) && kept.byteOffset === mask.byteOffset;
+  const others = { logProbs: ours, oldLogProbs: theirs, offsets, rowFactors, mask: same ? null : mask };
+  refuseOverlap(op, options.out, { weights, kept }, others);
+  const { ops } = selectBackend(op, options.backend, stream);
+  const factors = rowFactors && (asFloat(rowFactors, "float64") as Float64Array);
+  const fill = ({ keptCounts }: Pick<BoundMismatchResult, "keptCounts">): void =>
+    ops.correctionBound({ outside, maskedWeight, rowFactors: factors, weights, kept, keptCounts, ...common });
+  if (!stream) return { weights, kept, ...filledCounts(rows.B, fill) };
+  const counts = { keptCounts: int32Or(op, "", undefined, rows.B, stream) };
+  fill(counts);
+  return { weights, kept, ...counts };
 }

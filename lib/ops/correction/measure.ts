@@ -6,6 +6,7 @@ import { float64Or, int32Or } from "../../core/arrays";
 import type { DeviceFloatArray } from "../../core/device-array";
 import { takesDeviceArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
+import { fillingNew } from "../../core/kept-memory";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import type { Stream } from "../../core/stream";
 import { DeviceMoments, Moments } from "../reduce/moments";
@@ -84,9 +85,23 @@ export function measurePair(
   oldLogProbs: FloatArray,
   options: MismatchOptions,
 ): MismatchMeasures {
-  const { moments, bounded, ...rest } = figuresOf(op, logProbs, oldLogProbs, options, null);
-  return { moments: new Moments(moments), bounded: new Moments(bounded), ...rest };
+  const { moments, bounded, differences, above, below } = figuresOf(op, logProbs, oldLogProbs, options, null);
+  return { moments: new Moments(moments), bounded: new Moments(bounded), differences, above, below };
 }
+
+function newFigures(rows: number, stream: Stream | null): Figures {
+  const sums = (width: number) => float64Or("", "", undefined, rows * width, stream);
+  const counts = () => int32Or("", "", undefined, rows, stream);
+  return {
+    moments: sums(MOMENTS.length),
+    bounded: sums(MOMENTS.length),
+    differences: sums(1),
+    above: counts(),
+    below: counts(),
+  };
+}
+
+const filled = fillingNew((rows) => newFigures(rows, null));
 
 function figuresOf(
   op: string,
@@ -96,15 +111,11 @@ function figuresOf(
   stream: Stream | null,
 ): Figures {
   const { rows, common } = needPair(op, logProbs, oldLogProbs, options);
-  const sums = (width: number) => float64Or(op, "", undefined, rows.B * width, stream);
-  const counts = () => int32Or(op, "", undefined, rows.B, stream);
-  const figures = {
-    moments: sums(MOMENTS.length),
-    bounded: sums(MOMENTS.length),
-    differences: sums(1),
-    above: counts(),
-    below: counts(),
-  };
-  selectBackend(op, options.backend, stream).ops.correctionMeasure({ ...figures, ...common });
+  const { ops } = selectBackend(op, options.backend, stream);
+  const fill = ({ moments, bounded, differences, above, below }: Figures): void =>
+    ops.correctionMeasure({ moments, bounded, differences, above, below, ...common });
+  if (!stream) return filled(rows.B, fill);
+  const figures = newFigures(rows.B, stream);
+  fill(figures);
   return figures;
 }

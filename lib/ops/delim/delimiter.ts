@@ -43,6 +43,26 @@ function idsOf(op: string, name: string, alternative: unknown): Int32Array {
   });
 }
 
+/** What each argument was in the last call: most calls of a program have the same delimiters, and nobody writes into these. */
+const lastPacked = new Map<string, PackedDelimiter>();
+
+/** Whether an alternative is the one in `place`, number by number. */
+function isThat(alternative: unknown, { ids, offsets }: PackedDelimiter, place: number): boolean {
+  const wrapped = typeof alternative === "object" && alternative !== null && "ids" in alternative;
+  const given: unknown = wrapped ? alternative.ids : alternative;
+  if (!Array.isArray(given) && !(given instanceof Int32Array)) return false;
+  const begin = offsets[place]!;
+  if (given.length !== offsets[place + 1]! - begin) return false;
+  for (let k = 0; k < given.length; ++k) if (given[k] !== ids[begin + k]) return false;
+  return true;
+}
+
+function isPacked(delimiter: unknown, packed: PackedDelimiter): boolean {
+  const list = Array.isArray(delimiter) && isAlternative(delimiter[0]);
+  if (!list) return packed.count === 1 && isThat(delimiter, packed, 0);
+  return delimiter.length === packed.count && delimiter.every((each, place) => isThat(each, packed, place));
+}
+
 /**
  * Reads and checks a delimiter.
  *
@@ -58,6 +78,8 @@ export function needDelimiter(op: string, name: string, delimiter: unknown): Pac
       "token ids",
       `delimiterVariants(${show(delimiter)}, encode) returns those of a text, encode being your tokenizer's (text) => ids`,
     );
+  const last = lastPacked.get(name);
+  if (last && isPacked(delimiter, last)) return last;
   const list = Array.isArray(delimiter) && isAlternative(delimiter[0]) ? (delimiter as readonly unknown[]) : undefined;
   const alternatives = list ? list.map((item, k) => idsOf(op, `${name}[${k}]`, item)) : [idsOf(op, name, delimiter)];
   const offsets = new Int32Array(alternatives.length + 1);
@@ -68,5 +90,7 @@ export function needDelimiter(op: string, name: string, delimiter: unknown): Pac
   alternatives.forEach((alternative, k) => {
     ids.set(alternative, offsets[k]);
   });
-  return { ids, offsets, count: alternatives.length };
+  const packed = { ids, offsets, count: alternatives.length };
+  lastPacked.set(name, packed);
+  return packed;
 }

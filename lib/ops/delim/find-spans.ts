@@ -8,10 +8,12 @@ import { allocateOn, DeviceArray } from "../../core/device-array";
 import { takesDeviceArrays } from "../../core/device-ops";
 import { DTYPE_CODE } from "../../core/dtype";
 import { optionError, rangeError } from "../../core/errors";
+import { keepingLast } from "../../core/kept-memory";
 import type { StreamOption } from "../../core/on-device";
 import { needFlag, needNumber, needWord } from "../../core/option-checks";
 import type { RowLayout, Rows } from "../../core/row-layout";
 import type { Stream } from "../../core/stream";
+import type { Writable } from "../../core/writable";
 import { type Delimiter, needDelimiter } from "./delimiter";
 import { DeviceSpans } from "./device-spans";
 import { needSpanRows } from "./span-rows";
@@ -116,20 +118,36 @@ function prepareSearch(op: string, tokens: TokenIds | DeviceArray<"int32">, opti
   return { args, room: Math.min(capacity, most), stream };
 }
 
-type Search = DelimSpansArgs & { readonly alternatives: Int32Array };
-
-/** The arguments with room for so many spans: the backend counts them all and writes those that have room. */
-function withRoom(args: SearchArgs, room: number): Search {
-  return {
-    capacity: room,
-    spans: new Int32Array(3 * room),
-    alternatives: new Int32Array(2 * room),
-    count: new BigInt64Array(1),
-    ...args,
-  };
+/** Room for so many spans. */
+interface Room {
+  readonly spans: Int32Array;
+  readonly alternatives: Int32Array;
+  readonly count: BigInt64Array;
 }
 
-const foundBy = ({ count }: Search): number => Number(count[0]);
+type Search = SearchArgs & Room & { readonly capacity: number };
+
+const newRoom = (capacity: number): Room => ({
+  spans: new Int32Array(3 * capacity),
+  alternatives: new Int32Array(2 * capacity),
+  count: new BigInt64Array(1),
+});
+
+/** Spans for which room is kept from call to call. */
+const MOST_KEPT = 512;
+const keptRoom = keepingLast(newRoom);
+
+/** The arguments, now with room for so many spans: the backend counts them all and writes those that have room. */
+function withRoom(args: SearchArgs, capacity: number, { spans, alternatives, count }: Room): Search {
+  const search = args as Writable<Search>;
+  search.capacity = capacity;
+  search.spans = spans;
+  search.alternatives = alternatives;
+  search.count = count;
+  return search;
+}
+
+const foundBy = ({ count }: Room): number => Number(count[0]);
 
 /** With the room that there is: the device alone learns how many spans there are. */
 function findOnDevice(stream: Stream, ops: DelimOps, room: number, args: SearchArgs): DeviceSpans {
@@ -163,9 +181,12 @@ export function findSpans(
   const { ops } = selectBackend(op, options.backend, stream);
   if (stream) return findOnDevice(stream, ops, room, args);
   const run = (wanted: Search): Search => (ops.delimSpans(wanted), wanted);
-  let done = run(withRoom(args, room));
-  if (foundBy(done) > room) done = run(withRoom(args, foundBy(done)));
-  return listSpans(foundBy(done), done.spans, done.alternatives);
+  const kept = room <= MOST_KEPT;
+  const first = run(withRoom(args, room, kept ? keptRoom(room) : newRoom(room)));
+  const count = foundBy(first);
+  if (count <= room) return listSpans(count, first.spans, first.alternatives, kept);
+  const { spans, alternatives } = run(withRoom(args, count, newRoom(count)));
+  return listSpans(count, spans, alternatives);
 }
 
 /** `findSpans` off the event loop. The arrays must not be touched until it resolves. */
@@ -177,7 +198,7 @@ export async function findSpansAsync(tokens: TokenIds, options: FindSpansOptions
     await runWhole(op, "delimSpans", wanted, { tokens: ids, lengths, offsets }, options);
     return wanted;
   };
-  let done = await run(withRoom(args, room));
-  if (foundBy(done) > room) done = await run(withRoom(args, foundBy(done)));
+  let done = await run(withRoom(args, room, newRoom(room)));
+  if (foundBy(done) > room) done = await run(withRoom(args, foundBy(done), newRoom(foundBy(done))));
   return listSpans(foundBy(done), done.spans, done.alternatives);
 }

@@ -25,13 +25,10 @@ function column(table: Int32Array, width: number, k: number): Int32Array {
 /** Beyond so many spans a column is made when it is read: making all of them costs as much as finding the spans. */
 const MOST_AT_ONCE = 512;
 
-/** The first `count` of what a backend wrote into arrays that no one else holds. */
-export function listSpans(count: number, written: Int32Array, alternatives: Int32Array): Spans {
-  const full = written.length === 3 * count;
-  const spans = full ? written : written.slice(0, 3 * count);
-  const which = full ? alternatives : alternatives.slice(0, 2 * count);
+/** As they are read: each once, from the columns of `spans` and `which`. */
+function columnsWhenRead(count: number, spans: Int32Array, which: Int32Array): Spans {
   const known: (Int32Array | undefined)[] = [];
-  const list: Spans = {
+  return {
     count,
     spans,
     get rows() {
@@ -50,5 +47,21 @@ export function listSpans(count: number, written: Int32Array, alternatives: Int3
       return (known[4] ??= column(which, 2, 1));
     },
   };
-  return count <= MOST_AT_ONCE ? { ...list } : list;
+}
+
+/** The first `count` of what a backend wrote, into arrays that no one else holds unless they are `kept` for other calls. */
+export function listSpans(count: number, written: Int32Array, alternatives: Int32Array, kept = false): Spans {
+  const whole = !kept && written.length === 3 * count;
+  const spans = whole ? written : written.slice(0, 3 * count);
+  const which = whole ? alternatives : alternatives.slice(0, 2 * count);
+  if (count > MOST_AT_ONCE) return columnsWhenRead(count, spans, which);
+  return {
+    count,
+    spans,
+    rows: column(spans, 3, 0),
+    begins: column(spans, 3, 1),
+    finishes: column(spans, 3, 2),
+    startAlternatives: column(which, 2, 0),
+    endAlternatives: column(which, 2, 1),
+  };
 }

@@ -42,7 +42,7 @@ export function gatherFloats(
 
 /** The items of all workers, in the order of the global batch, where there is a collective. */
 export function gatherItems(op: string, collective: Collective | undefined, items: GroupedItems): GatheredItems {
-  if (!collective) return { ...items, begin: 0, end: items.values.length };
+  if (!collective) return { values: items.values, groups: items.groups, begin: 0, end: items.values.length };
   return { ...gatherFloats(op, collective, items.values), groups: gatherGroups(op, collective, items.groups) };
 }
 

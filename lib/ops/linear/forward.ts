@@ -9,6 +9,7 @@ import { takesDeviceArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
 import type { Anywhere, OnDevice } from "../../core/on-device";
 import type { Stream } from "../../core/stream";
+import type { Writable } from "../../core/writable";
 import { type CheckedHead, type DeviceHeadTensor, type HeadTensor, type LinearHeadOptions, needHead } from "./head";
 
 takesDeviceArrays("linearLogprob");
@@ -77,11 +78,14 @@ function prepare(
   const result = needResult(op, options.out, head, stream);
   const inputs = { hidden: head.hidden, weight: head.weight, bias: head.bias, targets: head.targets, mask: head.mask };
   refuseOverlap(op, options.out, { ...result }, inputs);
-  const args: LinearForwardArgs = {
-    ...result,
-    logProbs: head.targets && result.logProbs,
-    ...head,
-  };
+  const args = head as Writable<CheckedHead & LinearForwardArgs>;
+  args.logProbs = head.targets && result.logProbs;
+  args.entropies = result.entropies;
+  args.logSumExps = result.logSumExps;
+  args.sumSquares = result.sumSquares;
+  args.maxLogits = result.maxLogits;
+  args.log1pSums = result.log1pSums;
+  args.meanGaps = result.meanGaps;
   return { args, result, inputs, stream };
 }
 

@@ -126,8 +126,11 @@ export function needHead(
   const ids = targets == null ? null : needIds(op, "targets", targets, N, "one a row");
   const mask = keptRows(op, given, options.ignoreIndex, ids, N, 1);
   checkTargets(op, { targets: ids, mask, N, K: 1 }, needShard(op, V, shard).vocabSize);
+  const { temperature, scale, softcap } = needLogitMap(op, options);
   return {
-    ...needLogitMap(op, options),
+    temperature,
+    scale,
+    softcap,
     view: states.view,
     dtype: DTYPE_CODE[states.dtype],
     wide: states.dtype === "float64" ? "float64" : "float32",

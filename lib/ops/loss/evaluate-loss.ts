@@ -8,10 +8,11 @@ import { DeviceSummary } from "../../core/device-summary";
 import { DTYPE_CODE, type FloatArray, type FloatDType } from "../../core/dtype";
 import { optionError } from "../../core/errors";
 import { asFloat, widestFloat } from "../../core/float-arrays";
-import { keepingLast } from "../../core/kept-memory";
+import { keepingLast, MOST_WITHOUT_BUFFER } from "../../core/kept-memory";
 import { needWord } from "../../core/option-checks";
 import type { Rows } from "../../core/row-layout";
 import type { Stream } from "../../core/stream";
+import type { Writable } from "../../core/writable";
 import { boundArrays, NO_BOUNDS } from "./bounds";
 import type { CheckedLoss, LossForm, LossInputs } from "./loss-inputs";
 import type { LossArrays, LossFigures, LossOutput, LossResult, LossSummary } from "./types";
@@ -81,8 +82,6 @@ export function lossArgs(
   };
 }
 
-type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
-
 function lengthIn(form: LossForm, name: LossOutput, n: number, B: number): number {
   const perRow = (name === "losses" && form.lossesPer === "row") || (name === "ratios" && form.ratiosPer === "row");
   return perRow ? B : n;
@@ -121,10 +120,25 @@ export function needLossMemory(
 export const PLACE = eachLossFigure((place) => place);
 
 /** One figure of every row, of which there are `width`. */
-export function figureOfRows(figures: Float64Array, width: number, place: number): Float64Array {
-  const column = new Float64Array(figures.length / width);
+export function figureOfRows(
+  figures: Float64Array,
+  width: number,
+  place: number,
+  column = new Float64Array(figures.length / width),
+): Float64Array {
   for (let b = 0, at = place; b < column.length; ++b, at += width) column[b] = figures[at]!;
   return column;
+}
+
+/** Every figure of every row. Those of many rows share a buffer: 19 of their own take longer to make than to fill. */
+function figuresOfRows(figures: Float64Array): LossFigures<Float64Array> {
+  const width = LOSS_FIGURES.length;
+  const rows = figures.length / width;
+  if (rows <= MOST_WITHOUT_BUFFER) return eachLossFigure((place) => figureOfRows(figures, width, place));
+  const { buffer } = new Float64Array(figures.length);
+  return eachLossFigure((place) =>
+    figureOfRows(figures, width, place, new Float64Array(buffer, place * rows * Float64Array.BYTES_PER_ELEMENT, rows)),
+  );
 }
 
 /** Its sum over the rows, in their order. */
@@ -206,18 +220,22 @@ function planLoss<Output extends LossOutput>(
   const { args, figures, memory, wanted, inputArrays } = allocateLoss(op, loss, wishes, LOSS_FIGURES.length, inTurn);
   const { form, stream } = loss;
   const conclude = (read: Float64Array): LossSummary => {
-    const rowFigures = eachLossFigure((place) => figureOfRows(read, LOSS_FIGURES.length, place));
     const batch = sums(read, form.run === "lossToken");
-    return { total: batch.total, figures: batch, rowFigures };
+    return { total: batch.total, figures: batch, rowFigures: figuresOfRows(read) };
   };
   const finish = (): LossResult<Output> => {
-    const returned = Object.fromEntries(wanted.map((name) => [name, memory[name]])) as unknown as Pick<
-      LossArrays,
-      Output
-    >;
-    if (!stream) return { ...returned, ...conclude(figures) };
-    const summary = new DeviceSummary([figures as unknown as DeviceArray], ([read]) => conclude(read as Float64Array));
-    return { ...returned, summary } as unknown as LossResult<Output>;
+    const result: Record<string, unknown> = {};
+    for (const name of wanted) result[name] = memory[name];
+    if (stream) {
+      const parts = [figures as unknown as DeviceArray];
+      result["summary"] = new DeviceSummary(parts, ([read]) => conclude(read as Float64Array));
+    } else {
+      const { total, figures: batch, rowFigures } = conclude(figures);
+      result["total"] = total;
+      result["figures"] = batch;
+      result["rowFigures"] = rowFigures;
+    }
+    return result as unknown as LossResult<Output>;
   };
   return { args, finish, arrays: () => ({ ...inputArrays, ...memory }) };
 }

@@ -84,10 +84,11 @@ const WHOLE_FORMS: ReadonlySet<RowForm["form"]> = new Set(["clipOnce", "squared"
 export function rowForm(op: string, options: LossBand & RowForm): LossForm {
   needWord(op, "form", options.form, ROW_FORMS);
   const { reduce, oldLogProbsPer } = options as { readonly reduce?: RatioReduction; readonly oldLogProbsPer?: Per };
-  const ownSum = options.form === "geometric" || options.form === "gamma";
-  for (const [name, value] of Object.entries({ reduce, oldLogProbsPer }))
-    if (ownSum && value !== undefined)
-      throw optionError(op, name, value, `nothing: form "${options.form}" does not read it`);
+  if (options.form === "geometric" || options.form === "gamma") {
+    const nothing = `nothing: form "${options.form}" does not read it`;
+    if (reduce !== undefined) throw optionError(op, "reduce", reduce, nothing);
+    if (oldLogProbsPer !== undefined) throw optionError(op, "oldLogProbsPer", oldLogProbsPer, nothing);
+  }
   return {
     run: "lossRow",
     form: ROW_FORM[options.form],

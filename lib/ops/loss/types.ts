@@ -89,7 +89,7 @@ export interface LossSummary {
   readonly total: number;
   /** Sums over the batch, in row order. `rowRatio` of tokens: the largest ratio, −Infinity without a token. */
   readonly figures: LossFigures<number>;
-  /** The same of each row, [rows]. */
+  /** The same of each row, [rows]. Views of one buffer where there are more than 8 rows. */
   readonly rowFigures: LossFigures<Float64Array>;
 }
 

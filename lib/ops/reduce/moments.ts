@@ -13,6 +13,7 @@ import { floatDType } from "../../core/float-arrays";
 import { optionError } from "../../core/errors";
 import { gatherGroups } from "../../core/gathered-groups";
 import { type GroupLayout, type Groups, needGroups } from "../../core/groups";
+import { keepingLast } from "../../core/kept-memory";
 import { needNumber, needWord } from "../../core/option-checks";
 import { gatherRowPartials } from "../../core/row-partials";
 import { DeviceArray, type DeviceFloatArray } from "../../core/device-array";
@@ -185,22 +186,28 @@ export interface UnitPartials {
   readonly groupIds: Int32Array | null;
 }
 
-/** Runs on what is checked already, for the public function `op`. */
+const keptRows = keepingLast((length) => new Float64Array(length));
+const keptUnits = keepingLast((length) => new Float64Array(length));
+
+/** Runs on what is checked already, for the public function `op`. `inTurn`: they are read before another call begins. */
 export function partialsOfUnits(
   op: string,
   reduction: Reduction,
   nanPolicy: number,
   { backend, collective }: BackendOption & CollectiveOption,
   stream: Stream | null,
+  inTurn = false,
 ): UnitPartials {
   const { ops } = selectBackend(op, backend, stream);
-  const rows = float64Or(op, "", undefined, reduction.rows.B * MOMENTS.length, stream);
+  const memory = (length: number, kept: typeof keptRows): Float64Array =>
+    inTurn && !stream ? kept(length) : float64Or(op, "", undefined, length, stream);
+  const rows = memory(reduction.rows.B * MOMENTS.length, keptRows);
   ops.reduceMoments({ nanPolicy, partials: rows, ...reductionArgs(reduction) });
   if (REDUCE_SCOPES[reduction.over] === "row") return { partials: rows, groupIds: null };
   const { partials, begin, end } = gatherRowPartials(op, collective, rows, MOMENTS.length);
   const groups = reduction.groups && collective ? gatherGroups(op, collective, reduction.groups) : reduction.groups;
   const G = groups ? groups.G : 1;
-  const merged = float64Or(op, "", undefined, G * MOMENTS.length, stream);
+  const merged = memory(G * MOMENTS.length, keptUnits);
   ops.reduceMerge({
     partials,
     members: groups && groups.members,

@@ -14,6 +14,7 @@ import { dtypeError, SurprisalError } from "../../core/errors";
 import type { AnyFloatArray, Anywhere } from "../../core/on-device";
 import { needFlag, needNumber, needWord } from "../../core/option-checks";
 import type { Stream } from "../../core/stream";
+import type { Writable } from "../../core/writable";
 import {
   DeviceMoments,
   Moments,
@@ -134,15 +135,21 @@ function whitenArgs(
   { reduction, conventions, whitened }: WhitenCall,
   { partials, groupIds }: UnitPartials,
 ): ReduceWhitenArgs {
-  return {
-    groupIds,
-    moments: partials,
-    units: partials.length / MOMENTS.length,
-    over: reduction.over,
-    whitened,
-    ...reductionArgs(reduction),
-    ...conventions,
-  };
+  const args = conventions as Writable<ReduceWhitenArgs>;
+  const { dtype, values, mask, offsets, n, B, T } = reductionArgs(reduction);
+  args.dtype = dtype;
+  args.values = values;
+  args.mask = mask;
+  args.offsets = offsets;
+  args.n = n;
+  args.B = B;
+  args.T = T;
+  args.groupIds = groupIds;
+  args.moments = partials;
+  args.units = partials.length / MOMENTS.length;
+  args.over = reduction.over;
+  args.whitened = whitened;
+  return args;
 }
 
 /** Moments that the caller has, of the groups here. */
@@ -173,7 +180,7 @@ export function whiten(values: AnyFloatArray, anywhere: WhitenOptions | DeviceWh
   const { stream, reduction, conventions, given, whitened } = call;
   const units = given
     ? givenUnits(call, given)
-    : partialsOfUnits(op, reduction, conventions.nanPolicy, options, stream);
+    : partialsOfUnits(op, reduction, conventions.nanPolicy, options, stream, true);
   selectBackend(op, options.backend, stream).ops.reduceWhiten(whitenArgs(call, units));
   return whitened;
 }

@@ -89,10 +89,10 @@ function returnsCall(
   const returns = outputOr(op, "returns", options.out?.returns, dtype, rows.n, stream);
   refuseOverlap(op, options.out, { returns }, arrays);
   const args = {
-    ...commonArgs(call),
     transformMasked: call.transformMasked,
     rewards: asFloat(arrays.rewards, dtype),
     returns,
+    ...commonArgs(call),
   };
   return { args, arrays, result: returns, stream };
 }

@@ -90,7 +90,6 @@ export function vtrace(
   const accumulated = outputOr("vtrace", "accumulated", out?.accumulated, dtype, rows.n, stream);
   refuseOverlap("vtrace", out, { targets, advantages, accumulated }, arrays);
   selectBackend("vtrace", options.backend, stream).ops.scanVtrace({
-    ...commonArgs(call),
     rewards: asFloat(arrays.rewards, dtype),
     values: asFloat(arrays.values!, dtype),
     weights: asFloat(arrays.weights!, dtype),
@@ -104,6 +103,7 @@ export function vtrace(
     advantages,
     delta,
     accumulated,
+    ...commonArgs(call),
   });
   return { targets, advantages, accumulated };
 }
