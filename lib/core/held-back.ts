@@ -1,4 +1,5 @@
 // Calls that can find out in their middle that an input has no result: what they were given to write into stays as it was.
+import { keepingLast } from "./kept-memory";
 
 type Array = Uint8Array | Int32Array;
 
@@ -9,28 +10,39 @@ export interface HeldBack<Args> {
   readonly release: () => void;
 }
 
+const keptBytes = keepingLast((length) => new Uint8Array(length));
+const keptInts = keepingLast((length) => new Int32Array(length));
+
+/** A copy, in memory that is kept where the call ends before another begins. */
+function copyOf(array: Array, inTurn: boolean): Array {
+  if (!inTurn) return array.slice();
+  const copy = array instanceof Int32Array ? keptInts(array.length) : keptBytes(array.length);
+  copy.set(array);
+  return copy;
+}
+
 /**
- * The call with memory of its own in place of what its caller gave for outputs. An array of a device stays: its stream reports
- * such an input later.
+ * The call, its arguments now with memory of its own in place of what its caller gave for outputs. An array of a device stays:
+ * its stream reports such an input later.
  *
  * @param given the outputs of the caller, by the name of the argument; undefined: the call made that one itself
+ * @param inTurn the call ends before another begins; one that has two outputs of a type is not in turn with itself
  */
 export function holdBack<Args extends object>(
   args: Args,
   given: { readonly [Name in keyof Args]?: Array | undefined },
+  inTurn: boolean,
 ): HeldBack<Args> {
   const outputs: { readonly own: Array; readonly made: Array }[] = [];
-  const held = { ...args };
   for (const name in given) {
     const own: Array | undefined = given[name];
     if (!own || !ArrayBuffer.isView(own)) continue;
-    const made = own.slice();
-    (held as Record<string, unknown>)[name] = made;
+    const made = copyOf(own, inTurn);
+    (args as Record<string, unknown>)[name] = made;
     outputs.push({ own, made });
   }
-  if (outputs.length === 0) return { args, release: () => {} };
   return {
-    args: held,
+    args,
     release: () => {
       for (const { own, made } of outputs) own.set(made);
     },

@@ -118,10 +118,11 @@ struct Listed {
 };
 constexpr uint8_t kListed = 2;  // the flag of a candidate in the range; 1 is above it
 
-// What the lanes of select_covariance hold of one row: [0] of advantages, [1] of log-probs.
+// What select_covariance holds of one row: [0] of advantages, [1] of log-probs. Sums alone depend on the order of addition.
 struct PairLanes {
-  double sum[2][kSumLanes], low[2][kSumLanes], high[2][kSumLanes];
-  int64_t count[kSumLanes];
+  double sum[2][kSumLanes];
+  double low[2], high[2];
+  int64_t count;
 };
 
 // One row of select_covariance; advantage NULL: all are `constant`.

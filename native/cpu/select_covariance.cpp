@@ -8,19 +8,21 @@
 namespace srp::cpu {
 namespace {
 
-// Adds up as the lanes of a device do: 32 lanes by halves, then eight such sums in order.
-struct Lanes {
-  static constexpr int kWarp = 32;
-  PairSums lanes[kSumLanes];
+void merge(double& into, double other) { into += other; }
 
-  PairSums total() {
-    for (int first = 0; first < kSumLanes; first += kWarp)
-      for (int half = kWarp / 2; half > 0; half /= 2)
-        for (int l = first; l < first + half; ++l) merge(lanes[l], lanes[l + half]);
-    for (int first = kWarp; first < kSumLanes; first += kWarp) merge(lanes[0], lanes[first]);
-    return lanes[0];
-  }
-};
+// Adds up as the lanes of a device do: 32 lanes by halves, then eight such sums in order. Lanes from `count` on are empty, which changes
+// no sum.
+template <class Sum>
+Sum total_of(Sum* lanes, int64_t count) {
+  constexpr int64_t kWarp = 32;
+  for (int64_t first = 0; first < count; first += kWarp)
+    for (int64_t half = kWarp / 2; half > 0; half /= 2)
+      for (int64_t l = first; l < first + half && l + half < count; ++l) merge(lanes[l], lanes[l + half]);
+  for (int64_t first = kWarp; first < count; first += kWarp) merge(lanes[0], lanes[first]);
+  return count > 0 ? lanes[0] : Sum();
+}
+
+int64_t lanes_of(int64_t things) { return things < kSumLanes ? things : kSumLanes; }
 
 template <class F>
 PairRow<F> pair_row(const srp_select_covariance_args& a, int64_t b) {
@@ -31,37 +33,37 @@ PairRow<F> pair_row(const srp_select_covariance_args& a, int64_t b) {
 }
 
 template <class F>
-Lanes lanes_of_row(const Kernels& level, const srp_select_covariance_args& a, Range row, int64_t b) {
-  PairLanes sums = {};
-  for (int k = 0; k < 2; ++k)
-    for (int l = 0; l < kSumLanes; ++l) {
-      sums.low[k][l] = INFINITY;
-      sums.high[k][l] = -INFINITY;
-    }
-  level.floats.of<F>().pairs.sums(pair_row<F>(a, b), row.begin, row.end, &sums);
-  Lanes lanes;
-  for (int l = 0; l < kSumLanes; ++l) {
-    lanes.lanes[l].advantage = {sums.sum[0][l], sums.low[0][l], sums.high[0][l], sums.count[l]};
-    lanes.lanes[l].log_prob = {sums.sum[1][l], sums.low[1][l], sums.high[1][l], sums.count[l]};
+PairSums sums_at_level(const Kernels& level, const srp_select_covariance_args& a, Range row, int64_t b) {
+  const int64_t count = lanes_of(row.end - row.begin);
+  PairLanes lanes;
+  for (int k = 0; k < 2; ++k) {
+    for (int64_t l = 0; l < count; ++l) lanes.sum[k][l] = 0;
+    lanes.low[k] = INFINITY;
+    lanes.high[k] = -INFINITY;
   }
-  return lanes;
+  lanes.count = 0;
+  level.floats.of<F>().pairs.sums(pair_row<F>(a, b), row.begin, row.end, &lanes);
+  PairSums sums;
+  sums.advantage = {total_of(lanes.sum[0], count), lanes.low[0], lanes.high[0], lanes.count};
+  sums.log_prob = {total_of(lanes.sum[1], count), lanes.low[1], lanes.high[1], lanes.count};
+  return sums;
 }
 
 template <class F>
 PairSums sums_of_row(const Pairs<F>& pairs, int64_t b) {
   const Range row = row_range(pairs.a.offsets, pairs.a.T, pairs.a.n, b);
-  if (const Kernels* const level = kernels()) return lanes_of_row<F>(*level, pairs.a, row, b).total();
-  Lanes lanes;
+  if (const Kernels* const level = kernels()) return sums_at_level<F>(*level, pairs.a, row, b);
+  PairSums lanes[kSumLanes];
   for (int64_t i = row.begin; i < row.end; ++i)
-    if (pairs.kept(i)) lanes.lanes[(i - row.begin) % kSumLanes].add(pairs.advantage(b, i), pairs.log_prob(i));
-  return lanes.total();
+    if (pairs.kept(i)) lanes[(i - row.begin) % kSumLanes].add(pairs.advantage(b, i), pairs.log_prob(i));
+  return total_of(lanes, lanes_of(row.end - row.begin));
 }
 
 template <class F>
 PairSums sums_of_batch(const Pairs<F>& pairs) {
-  Lanes lanes;
-  for (int64_t b = 0; b < pairs.a.B; ++b) merge(lanes.lanes[b % kSumLanes], sums_of_row(pairs, b));
-  return lanes.total();
+  PairSums lanes[kSumLanes];
+  for (int64_t b = 0; b < pairs.a.B; ++b) merge(lanes[b % kSumLanes], sums_of_row(pairs, b));
+  return total_of(lanes, lanes_of(pairs.a.B));
 }
 
 template <class F>

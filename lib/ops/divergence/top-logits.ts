@@ -58,7 +58,7 @@ export function topLogits(
       ? int32Or(op, "", undefined, N * K, stream)
       : needInt32(op, "out", options.out, N * K, "rows * k");
   refuseOverlap(op, options.out, { ids }, { logits: x, mask });
-  const { args, release } = holdBack({ dtype, logits: x, mask, N, V, stride, K, ids }, { ids: options.out });
+  const { args, release } = holdBack({ dtype, logits: x, mask, N, V, stride, K, ids }, { ids: options.out }, true);
   try {
     selectBackend(op, options.backend, stream).ops.divergenceTop(args);
   } catch (error) {

@@ -26,7 +26,7 @@ export interface TopMaskResult {
   readonly counts: Int32Array;
 }
 
-function topCall(op: string, values: FloatArray, options: TopMaskOptions) {
+function topCall(op: string, values: FloatArray, options: TopMaskOptions, inTurn: boolean) {
   const stream = streamOf(op, options, values, options.mask);
   const { units, args } = needUnits(op, values, options);
   const top = needTop(op, options);
@@ -34,12 +34,9 @@ function topCall(op: string, values: FloatArray, options: TopMaskOptions) {
   const selected = needFlags(op, options.out?.selected, args.n, stream);
   const { mask, offsets } = args;
   refuseOverlap(op, options.out, { selected, counts }, { values, mask, offsets });
-  return {
-    stream,
-    ...holdBack({ selected, counts, ...args, ...top }, { ...options.out }),
-    arrays: { values, mask, offsets, selected, counts },
-    result: { selected, counts },
-  };
+  const arrays = { values, mask, offsets, selected, counts };
+  const held = holdBack({ selected, counts, ...top, ...args }, options.out ?? {}, inTurn);
+  return { stream, args: held.args, release: held.release, arrays, result: { selected, counts } };
 }
 
 function namedNan(op: string, error: unknown, { values, mask }: OpArgs<"selectTop">): unknown {
@@ -67,7 +64,7 @@ export function topMask(
   anywhere: TopMaskOptions | Anywhere<TopMaskOptions>,
 ): TopMaskResult | OnDevice<TopMaskResult> {
   const options = anywhere as TopMaskOptions;
-  const { stream, args, release, result } = topCall("topMask", given as FloatArray, options);
+  const { stream, args, release, result } = topCall("topMask", given as FloatArray, options, true);
   try {
     selectBackend("topMask", options.backend, stream).ops.selectTop(args);
   } catch (error) {
@@ -79,7 +76,7 @@ export function topMask(
 
 /** `topMask` off the event loop, as `quantileMaskAsync`. */
 export async function topMaskAsync(values: FloatArray, options: TopMaskOptions & AsyncOption): Promise<TopMaskResult> {
-  const { args, release, arrays, result } = topCall("topMaskAsync", values, options);
+  const { args, release, arrays, result } = topCall("topMaskAsync", values, options, false);
   await runWhole("topMaskAsync", "selectTop", args, arrays, options).catch((error: unknown) => {
     throw namedNan("topMaskAsync", error, args);
   });
