@@ -133,10 +133,43 @@ srp_status normalize(const srp_group_normalize_args& a) {
   });
 }
 
+// A number for each item of a group, kept from walk to walk over it. Of a group that is too long each walk computes them again.
+struct Kept {
+  static constexpr int64_t kMost = 256;
+  double numbers[kMost];
+};
+
+template <class Args>
+bool keeps(const Args& a, int64_t g) {
+  return a.offsets[g + 1] - a.offsets[g] <= Kept::kMost;
+}
+
+// visit(i, x) of every item i, with x = of(i), or what was kept of it.
+template <class Args, class Of, class Visit>
+void each_kept(const Args& a, int64_t g, const Kept& kept, Of of, Visit visit) {
+  int64_t k = 0;
+  if (keeps(a, g))
+    each_item(a, g, [&](int64_t i) { visit(i, kept.numbers[k++]); });
+  else
+    each_item(a, g, [&](int64_t i) { visit(i, of(i)); });
+}
+
+template <class Args, class Of, class Visit>
+void each_to_keep(const Args& a, int64_t g, Kept* kept, Of of, Visit visit) {
+  const bool all = keeps(a, g);
+  int64_t k = 0;
+  each_item(a, g, [&](int64_t i) {
+    const double x = of(i);
+    if (all) kept->numbers[k++] = x;
+    visit(x);
+  });
+}
+
 template <class F>
 void softmax(const srp_group_softmax_args& a) {
   const F* const values = static_cast<const F*>(a.values);
   F* const weights = static_cast<F*>(a.weights);
+  Kept terms;
   for (int64_t g = 0; g < a.G; ++g) {
     double largest = -INFINITY;
     each_item(a, g, [&](int64_t i) {
@@ -146,10 +179,11 @@ void softmax(const srp_group_softmax_args& a) {
     const double shift = softmax_shift(largest);
     const auto term = [&](int64_t i) { return softmax_term(load(values, i), shift, a.temperature); };
     double sum = 0;
-    each_item(a, g, [&](int64_t i) { sum += term(i); });
+    each_to_keep(a, g, &terms, term, [&](double x) { sum += x; });
     const int64_t count = a.offsets[g + 1] - a.offsets[g];
     if (weights)
-      each_item(a, g, [&](int64_t i) { store(weights, i, with_floor(softmax_weight(term(i), sum), a.floor, count)); });
+      each_kept(a, g, terms, term,
+                [&](int64_t i, double x) { store(weights, i, with_floor(softmax_weight(x, sum), a.floor, count)); });
     if (a.log_sum_exps) store(static_cast<F*>(a.log_sum_exps), g, log_sum_exp(shift, sum, a.temperature));
     if (a.soft_means) store(static_cast<F*>(a.soft_means), g, soft_mean(shift, sum, a.temperature, count));
   }
@@ -157,17 +191,23 @@ void softmax(const srp_group_softmax_args& a) {
 
 template <class F>
 void tilt(const srp_group_tilt_args& a) {
+  Kept exponents, terms;
   for (int64_t g = 0; g < a.G; ++g) {
     double largest = -INFINITY;
-    each_item(a, g, [&](int64_t i) {
-      const double z = tilt_exponent<F>(a, i);
+    const auto exponent = [&](int64_t i) { return tilt_exponent<F>(a, i); };
+    each_to_keep(a, g, &exponents, exponent, [&](double z) {
       if (z > largest) largest = z;
     });
     const double shift = softmax_shift(largest);
+    int64_t k = 0;
+    const auto term = [&](int64_t i) {
+      const double z = keeps(a, g) ? exponents.numbers[k++] : exponent(i);
+      return softmax_term(z, shift, a.temperature) * tilt_count<F>(a, i);
+    };
     double sum = 0;
-    each_item(a, g, [&](int64_t i) { sum += tilt_term<F>(a, shift, i); });
-    each_item(a, g,
-              [&](int64_t i) { store(static_cast<F*>(a.weights), i, softmax_weight(tilt_term<F>(a, shift, i), sum)); });
+    each_to_keep(a, g, &terms, term, [&](double x) { sum += x; });
+    each_kept(a, g, terms, term,
+              [&](int64_t i, double x) { store(static_cast<F*>(a.weights), i, softmax_weight(x, sum)); });
   }
 }
 
