@@ -1,5 +1,5 @@
-// Small calls on rows of tokens: scans, ratios, losses, bounds, sums, maps and selections.
-import type { TokenLossOptions } from "../../lib";
+// Small calls on rows of tokens: scans, ratios, losses, bounds, sums, maps and selections. Options are written out: to spread others into
+// them would take longer than the call.
 import { advantagesOf } from "./linear-time";
 import { eachOne, every, floats, gap, mask, mean, n, one, shape, type SmallCall, sum, x, y } from "./small-call";
 
@@ -12,9 +12,6 @@ const covariances = (): number[] => {
   const [middle, level] = [mean([...x]), mean([...y])];
   return every((i) => (x[i]! - middle) * (y[i]! - level));
 };
-const clip = { form: "clip", clipLow: Infinity, clipHigh: Infinity, logProbs: x, oldLogProbs: y } as const;
-const bounds = { statistic: "ratio", low: 0.9, high: 1.1, shape, mask } as const;
-
 export const CALLS_OF_TOKENS: Readonly<Record<string, SmallCall>> = {
   gae: {
     kernel: "scan",
@@ -92,28 +89,50 @@ export const CALLS_OF_TOKENS: Readonly<Record<string, SmallCall>> = {
   tokenLoss: {
     kernel: "loss",
     out: { gradLogProbs: floats() },
-    run: (lib, out) => lib.tokenLoss({ ...clip, advantages: one, shape, mask, out } as TokenLossOptions),
+    run: (lib, out) =>
+      lib.tokenLoss({
+        form: "clip",
+        clipLow: Infinity,
+        clipHigh: Infinity,
+        logProbs: x,
+        oldLogProbs: y,
+        advantages: one,
+        shape,
+        mask,
+        out,
+      }),
     checked: "gradLogProbs",
     wanted: () => every((i) => -Math.exp(gap(i))),
   },
   rowLoss: {
     kernel: "loss",
     out: { gradLogProbs: floats() },
-    run: (lib, out) => lib.rowLoss({ ...clip, advantages: one, shape, mask, out }),
+    run: (lib, out) =>
+      lib.rowLoss({
+        form: "clip",
+        clipLow: Infinity,
+        clipHigh: Infinity,
+        logProbs: x,
+        oldLogProbs: y,
+        advantages: one,
+        shape,
+        mask,
+        out,
+      }),
     checked: "gradLogProbs",
     wanted: () => every(() => -Math.exp(mean(every(gap)))),
   },
   measureMismatch: {
     kernel: "correction",
     out: {},
-    run: (lib) => lib.measureMismatch(x, y, bounds),
+    run: (lib) => lib.measureMismatch(x, y, { statistic: "k3", shape, mask }),
     checked: "differences",
     wanted: () => [sum(every(gap))],
   },
   boundMismatch: {
     kernel: "correction",
     out: { weights: floats(), kept: new Uint8Array(n) },
-    run: (lib, out) => lib.boundMismatch(x, y, { ...bounds, out }),
+    run: (lib, out) => lib.boundMismatch(x, y, { statistic: "ratio", low: 0.9, high: 1.1, shape, mask, out }),
     checked: "weights",
     wanted: () => every((i) => Math.min(1.1, Math.max(0.9, Math.exp(gap(i))))),
   },
