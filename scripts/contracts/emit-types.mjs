@@ -91,9 +91,9 @@ function enumText(choice) {
 /** Of an enum of columns, where several numbers a row stand behind one another. */
 function placesText(type, items) {
   if (!type.endsWith("Figure")) return [];
-  const fields = items.map((item) => `${item.word}: make(${item.value}),`).join("\n");
+  const fields = items.map((item) => `${item.word}: values[${item.value}]!,`).join("\n");
   return [
-    `/** What \`make\` makes of each, by name: a loop over names takes much longer. */\nexport const each${type} = <Value>(make: (place: number) => Value): { -readonly [Name in ${type}]: Value } => ({\n${fields}\n});`,
+    `/** A value of each, in their order, by name: a loop over names takes much longer. */\nexport const named${type}s = <Value>(values: ArrayLike<Value>): { -readonly [Name in ${type}]: Value } => ({\n${fields}\n});`,
   ];
 }
 

@@ -1,5 +1,5 @@
 // The figures of a row of losses: what its kept tokens add up to (contract: srp_loss_figure in native/include/surprisal/loss.h).
-import { eachLossFigure, LOSS_FIGURES, LOSS_SUMS, type LossFigure, type LossTokenArgs } from "../contract/loss";
+import { LOSS_FIGURES, LOSS_SUMS, type LossFigure, type LossTokenArgs, namedLossFigures } from "../contract/loss";
 import { expLessOne } from "./exp-less-one";
 import { clamp, scaled } from "./loss-forms";
 
@@ -104,7 +104,7 @@ export function storeSums(
 }
 
 /** Where each figure lies in its row. */
-export const PLACE = eachLossFigure((place) => place);
+export const PLACE = namedLossFigures([...LOSS_FIGURES.keys()]);
 
 /** Makes place for the figures behind the sums of row b; null where nobody asks for them. */
 export function figuresBehind(a: LossTokenArgs, b: number): Float64Array | null {

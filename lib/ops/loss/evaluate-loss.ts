@@ -1,5 +1,5 @@
 // Runs a loss on checked inputs: the memory of its results, and the arguments of a backend.
-import { eachLossFigure, LOSS_FIGURES, LOSS_SUMS, type LossTokenArgs } from "../../backend/contract/loss";
+import { LOSS_FIGURES, LOSS_SUMS, type LossTokenArgs, namedLossFigures } from "../../backend/contract/loss";
 import { type AsyncOption, runWhole } from "../../backend/run-async";
 import { type BackendOption, selectBackend } from "../../backend/select";
 import { flagsOr, float64Or, outputOr, refuseOverlap } from "../../core/arrays";
@@ -117,7 +117,7 @@ export function needLossMemory(
 }
 
 /** Where each figure stands among those of a row. */
-export const PLACE = eachLossFigure((place) => place);
+export const PLACE = namedLossFigures([...LOSS_FIGURES.keys()]);
 
 /** One figure of every row, of which there are `width`. */
 export function figureOfRows(
@@ -130,15 +130,18 @@ export function figureOfRows(
   return column;
 }
 
+const WIDTH = LOSS_FIGURES.length;
+
 /** Every figure of every row. Those of many rows share a buffer: 19 of their own take longer to make than to fill. */
 function figuresOfRows(figures: Float64Array): LossFigures<Float64Array> {
-  const width = LOSS_FIGURES.length;
-  const rows = figures.length / width;
-  if (rows <= MOST_WITHOUT_BUFFER) return eachLossFigure((place) => figureOfRows(figures, width, place));
-  const { buffer } = new Float64Array(figures.length);
-  return eachLossFigure((place) =>
-    figureOfRows(figures, width, place, new Float64Array(buffer, place * rows * Float64Array.BYTES_PER_ELEMENT, rows)),
-  );
+  const rows = figures.length / WIDTH;
+  const shared = rows > MOST_WITHOUT_BUFFER ? new Float64Array(figures.length) : null;
+  const columns: Float64Array[] = [];
+  for (let place = 0; place < WIDTH; ++place) {
+    const column = shared ? shared.subarray(place * rows, (place + 1) * rows) : new Float64Array(rows);
+    columns.push(figureOfRows(figures, WIDTH, place, column));
+  }
+  return namedLossFigures(columns);
 }
 
 /** Its sum over the rows, in their order. */
@@ -148,12 +151,18 @@ export function sumOfRows(figures: Float64Array, width: number, place: number): 
   return sum;
 }
 
+const batchSums = new Float64Array(WIDTH);
+
+/** Of the batch, in row order; the largest of the rows' ratios where that is wanted, not their sum. */
 function sums(figures: Float64Array, largest: boolean): LossFigures<number> {
-  const batch = eachLossFigure((place) => sumOfRows(figures, LOSS_FIGURES.length, place));
-  if (!largest) return batch;
-  batch.rowRatio = -Infinity;
-  for (let at = PLACE.rowRatio; at < figures.length; at += LOSS_FIGURES.length)
-    batch.rowRatio = Math.max(batch.rowRatio, figures[at]!);
+  batchSums.fill(0);
+  let most = -Infinity;
+  for (let at = 0; at < figures.length; at += WIDTH) {
+    for (let place = 0; place < WIDTH; ++place) batchSums[place]! += figures[at + place]!;
+    most = Math.max(most, figures[at + PLACE.rowRatio]!);
+  }
+  const batch = namedLossFigures(batchSums);
+  if (largest) batch.rowRatio = most;
   return batch;
 }
 
