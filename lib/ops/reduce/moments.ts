@@ -86,8 +86,10 @@ export class Moments {
   }
 
   #field(name: (typeof MOMENTS)[number]): Float64Array {
-    const at = MOMENTS.indexOf(name);
-    return Float64Array.from({ length: this.units }, (_, u) => this.partials[u * MOMENTS.length + at]!);
+    const field = new Float64Array(this.units);
+    for (let u = 0, at = MOMENTS.indexOf(name); u < field.length; ++u, at += MOMENTS.length)
+      field[u] = this.partials[at]!;
+    return field;
   }
 }
 
