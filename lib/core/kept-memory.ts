@@ -25,8 +25,8 @@ export function keepingLast<Made>(make: (length: number) => Made): (length: numb
 export const MOST_WITHOUT_BUFFER = 8;
 
 /**
- * New arrays of a length, filled. Short ones that no arena gives are copies of kept ones: to copy is cheaper than to give each a buffer. Nothing else may run
- * while `fill` does.
+ * New arrays of a length, filled. Short ones that no arena gives are copies of kept ones: to copy is cheaper than to give each a
+ * buffer. Nothing else may run while `fill` does.
  */
 export function fillingNew<Arrays extends { readonly [Name in keyof Arrays]: Copied }>(
   make: (length: number) => Arrays,

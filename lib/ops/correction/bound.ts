@@ -34,7 +34,7 @@ export interface BoundMismatchResult {
   readonly keptCounts: Int32Array;
 }
 
-const filledCounts = fillingNew((rows) => ({ keptCounts: new Int32Array(rows) }));
+const filledCounts = fillingNew((rows) => ({ keptCounts: int32Or("", "", undefined, rows, null) }));
 
 /** The same on a device, where the first array lies. */
 export function boundMismatch(

@@ -135,7 +135,8 @@ const filled = fillingNew((B) => emptyWeights(B, null));
 type RowsArgs = Omit<ModulateRowsArgs, keyof SequenceWeights>;
 
 function run(ops: ModulateOps, args: RowsArgs, stream: Stream | null = null): SequenceWeights {
-  const call = args as Writable<ModulateRowsArgs>; // not a new object of as many fields, which takes longer than the op on a few rows
+  // Not a new object of as many fields, which takes longer than the op on a few rows.
+  const call = args as Writable<ModulateRowsArgs>;
   const fill = (result: SequenceWeights): void => {
     call.weights = result.weights;
     call.entropyRatios = result.entropyRatios;
