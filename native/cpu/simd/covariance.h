@@ -2,7 +2,7 @@
 // register holds some of them, each adds what it adds elsewhere, and every operation is rounded by itself.
 namespace srp::cpu::SRP_LEVEL {
 
-// The least and largest of what two lanes hold. NaN wins over every number.
+// The least and the largest number that each lane was given. NaN wins over every number.
 struct Extremes {
   F64 low, high;
 };
