@@ -241,6 +241,30 @@ eachBackend((backend) => {
     for (const tokens of [ids, Int32Array.from(ids), BigInt64Array.from(ids.map(BigInt))])
       expect(ranges(findSpans(tokens, rules))).toEqual([[2, 4]]);
   });
+
+  describe("delimiters that change from call to call", () => {
+    const tokens = [1, 7, 3, 2, 7, 4];
+    const begins = (start: number[] | number[][], end: number[]): number[] => [
+      ...findSpans(tokens, { start, end, backend }).begins,
+    ];
+
+    test("an id that was written into one", () => {
+      const start = [1];
+      expect(begins(start, [3])).toEqual([1]);
+      start[0] = 2;
+      expect(begins(start, [4])).toEqual([4]);
+    });
+
+    test.each([
+      ["one more alternative", [[1], [2]], [1, 4]],
+      ["another alternative", [[1], [3]], [1]],
+      ["the ids of two as one", [1, 2], []],
+      ["a longer one", [[1, 7]], [2]],
+    ])("%s", (_, start, found) => {
+      expect(begins([[1]], [3])).toEqual([1]);
+      expect([...findSpans(tokens, { start, end: [[3], [4]], backend }).begins]).toEqual(found);
+    });
+  });
 });
 
 // Quadratic work would be 1e12 steps here: hours, far past the limit of a test.
