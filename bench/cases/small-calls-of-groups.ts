@@ -76,7 +76,7 @@ export const CALLS_OF_GROUPS: Readonly<Record<string, SmallCall>> = {
     out: rows,
     run: (lib, out) => lib.logprob(x, target, { shape, out }),
     checked: "logProbs",
-    wanted: () => [x[3]! - Math.log(every((i) => Math.exp(x[i]!)).reduce((sum, e) => sum + e))],
+    wanted: () => [x[3]! - Math.log(sum(every((i) => Math.exp(x[i]!))))],
   },
   topLogits: {
     kernel: "divergence",

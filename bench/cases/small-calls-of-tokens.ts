@@ -1,7 +1,22 @@
 // Small calls on rows of tokens: scans, ratios, losses, bounds, sums, maps and selections. Options are written out: to spread others into
 // them would take longer than the call.
 import { advantagesOf } from "./linear-time";
-import { eachOne, every, floats, gap, mask, mean, n, one, shape, type SmallCall, sum, x, y } from "./small-call";
+import {
+  eachOne,
+  every,
+  floats,
+  gap,
+  mask,
+  mean,
+  n,
+  one,
+  type Outputs,
+  shape,
+  type SmallCall,
+  sum,
+  x,
+  y,
+} from "./small-call";
 
 const returns = (gamma: number): number[] => every((t) => sum(every((i) => (i < t ? 0 : gamma ** (i - t) * x[i]!))));
 const mostOf = (values: readonly number[], k: number): number[] => {
@@ -12,6 +27,19 @@ const covariances = (): number[] => {
   const [middle, level] = [mean([...x]), mean([...y])];
   return every((i) => (x[i]! - middle) * (y[i]! - level));
 };
+const clipInto = (out: Outputs) =>
+  ({
+    form: "clip",
+    clipLow: Infinity,
+    clipHigh: Infinity,
+    logProbs: x,
+    oldLogProbs: y,
+    advantages: one,
+    shape,
+    mask,
+    out,
+  }) as const;
+
 export const CALLS_OF_TOKENS: Readonly<Record<string, SmallCall>> = {
   gae: {
     kernel: "scan",
@@ -22,7 +50,7 @@ export const CALLS_OF_TOKENS: Readonly<Record<string, SmallCall>> = {
       advantagesOf({
         rewards: x,
         values: y,
-        mask: new Uint8Array(n).fill(1),
+        mask,
         rows: 1,
         steps: n,
         gamma: 0.99,
@@ -89,36 +117,14 @@ export const CALLS_OF_TOKENS: Readonly<Record<string, SmallCall>> = {
   tokenLoss: {
     kernel: "loss",
     out: { gradLogProbs: floats() },
-    run: (lib, out) =>
-      lib.tokenLoss({
-        form: "clip",
-        clipLow: Infinity,
-        clipHigh: Infinity,
-        logProbs: x,
-        oldLogProbs: y,
-        advantages: one,
-        shape,
-        mask,
-        out,
-      }),
+    run: (lib, out) => lib.tokenLoss(clipInto(out)),
     checked: "gradLogProbs",
     wanted: () => every((i) => -Math.exp(gap(i))),
   },
   rowLoss: {
     kernel: "loss",
     out: { gradLogProbs: floats() },
-    run: (lib, out) =>
-      lib.rowLoss({
-        form: "clip",
-        clipLow: Infinity,
-        clipHigh: Infinity,
-        logProbs: x,
-        oldLogProbs: y,
-        advantages: one,
-        shape,
-        mask,
-        out,
-      }),
+    run: (lib, out) => lib.rowLoss(clipInto(out)),
     checked: "gradLogProbs",
     wanted: () => every(() => -Math.exp(mean(every(gap)))),
   },

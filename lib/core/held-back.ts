@@ -26,7 +26,7 @@ function copyOf(array: Array, inTurn: boolean): Array {
  * its stream reports such an input later.
  *
  * @param given the outputs of the caller, by the name of the argument; undefined: the call made that one itself
- * @param inTurn the call ends before another begins; one that has two outputs of a type is not in turn with itself
+ * @param inTurn the call ends before another begins, and no two of its outputs are of one type: the kept memory is one array a type
  */
 export function holdBack<Args extends object>(
   args: Args,

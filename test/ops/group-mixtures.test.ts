@@ -80,6 +80,20 @@ eachBackend((backend) => {
     });
   });
 
+  test.each([255, 256, 257, 700])("softmax and tilt of groups of %i items", (size) => {
+    const many = Int32Array.from({ length: 2 * size }, (_, i) => i % 2);
+    const [values, apart] = [rng(size).f64(2 * size, 0.1, 1), partition(many)];
+    const options = { temperature: 0.5, backend };
+    expect(groupSoftmax(values, { ...options, groups: many })).toBeAllClose(
+      groupSoftmaxOracle(values, apart, 0.5),
+      F64,
+    );
+    expect(groupTilt(values, { ...options, groups: many })).toBeAllClose(
+      groupTiltOracle(values, apart, { ...options, coefficient: 0 }),
+      F64,
+    );
+  });
+
   describe("groupTilt", () => {
     const r = rng(3);
     const values = r.f64(41, 0.01, 1);
