@@ -19,6 +19,17 @@ function batchOf([N, V]: [number, number], seed: number, beta: number, outside: 
   return { N, V, student, teacher, form: { beta, ...(outside && { support, outside }) } };
 }
 
+/**
+ * What the sum of a row of the gradient may be off by. The mass of a pool is 1 less what the support holds: ulps of 1
+ * against that mass. The largest that 120,000 rows showed was 4.3.
+ */
+function sumBound(student: Float64Array, { support, outside }: { support?: Int32Array; outside?: string }): number {
+  if (outside !== "pooled") return 1e-13;
+  const exps = student.map(Math.exp);
+  const pool = exps.reduce((sum, e, id) => sum + (support!.includes(id) ? 0 : e), 0);
+  return 1e-13 + (pool && (8 * 2 ** -53 * exps.reduce((sum, e) => sum + e)) / pool);
+}
+
 eachBackend((backend) => {
   const bothOf = (student: Float64Array, teacher: Float64Array, weights: Float64Array, options: DivergenceOptions) => ({
     values: divergence(student, teacher, { ...options, backend }),
@@ -31,8 +42,13 @@ eachBackend((backend) => {
         const { N, V, student, teacher, form } = batchOf(size, seed, beta, outside);
         const { values, grad } = bothOf(student, teacher, new Float64Array(N).fill(1), { shape: [N, V], ...form });
         expect(values.every((x) => x >= 0)).toBe(true);
-        for (let n = 0; n < N; ++n)
-          expect(Math.abs(grad.subarray(n * V, (n + 1) * V).reduce((s, g) => s + g, 0))).toBeLessThanOrEqual(1e-13);
+        const K = form.support ? form.support.length / N : 0;
+        for (let n = 0; n < N; ++n) {
+          const row = student.subarray(n * V, (n + 1) * V);
+          const bound = sumBound(row, { ...form, support: form.support?.subarray(n * K, (n + 1) * K) });
+          const sum = grad.subarray(n * V, (n + 1) * V).reduce((s, g) => s + g, 0);
+          expect(Math.abs(sum)).toBeLessThanOrEqual(bound);
+        }
       }),
       RUNS,
     );
