@@ -5,6 +5,7 @@ import * as path from "node:path";
 import type { DTypeCode } from "../core/dtype";
 import { show } from "../core/errors";
 import { hugePagesBy } from "../core/host-memory";
+import { spacingsBy } from "../core/offsets";
 import { packageRoot, requireHere } from "../core/package-root";
 import type { OpName } from "./backend";
 import { CONTRACTS } from "./contract/names";
@@ -24,6 +25,8 @@ export interface Addon extends DeviceFunctions, MpiAddon, NcclAddon {
   useThreads(threads: number): number;
   /** Asks for huge pages under a new array, all zeros, as far as they come without a stall. Bytes that lie in them. */
   useHugePages(array: ArrayBufferView): number;
+  /** How far apart all of these offsets are, the first of which is 0; −1 where that differs, −2 where one is below the one ahead of it. */
+  spacingOf(offsets: Int32Array): number;
   lastError(): string;
   /** The numbers of the next call, in the order of its op: written before it, read by it. */
   readonly numbers: Float64Array;
@@ -233,6 +236,12 @@ export function nativeAddon(): Loaded {
 hugePagesBy((array) => {
   const native = nativeAddon();
   return "addon" in native ? native.addon.useHugePages(array) : 0;
+});
+
+// For offsets alone no addon is loaded: they may be those of a process that wants none.
+spacingsBy((offsets) => {
+  const { loaded } = state;
+  return loaded && "addon" in loaded ? loaded.addon.spacingOf(offsets) : undefined;
 });
 
 function loadOrReason(): Loaded {

@@ -1,7 +1,7 @@
 // Groups of rows (the rollouts of one prompt): by a label per row, or as consecutive blocks with offsets.
 import { typedArrayName } from "./dtype";
 import { dtypeError, optionError, rangeError, SurprisalError, valueError } from "./errors";
-import { checkOffsets } from "./row-layout";
+import { checkOffsets } from "./offsets";
 
 /** One label per row. Rows with the same label form a group, wherever they stand. Integers (bigint too) or strings. */
 export type GroupLabels =

@@ -3,7 +3,7 @@ import { needLength } from "./arrays";
 import { typedArrayName } from "./dtype";
 import { dtypeError, rangeError } from "./errors";
 import { needNumber, needWord } from "./option-checks";
-import { checkOffsets } from "./row-layout";
+import { checkOffsets } from "./offsets";
 
 /** What the rows of a record are made of: ids, masks, log-probs and the like. */
 export type RowArray = Int32Array | Uint8Array | Float32Array | Float64Array;

@@ -1,7 +1,8 @@
 // Rows of tokens: padded [B,T] with a mask, or packed values with offsets.
 import { needInt32, optionalMask } from "./arrays";
 import { typedArrayName } from "./dtype";
-import { dtypeError, optionError, rangeError, shapeError, SurprisalError } from "./errors";
+import { dtypeError, optionError, shapeError } from "./errors";
+import { checkOffsets } from "./offsets";
 
 /** Where the rows of a per-token array lie. Give exactly one of the two. */
 export interface RowLayout {
@@ -53,68 +54,6 @@ const MOST_EMPTY_ROWS = 2 ** 31 - 1;
 function needSize(op: string, name: string, value: unknown): number {
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
   throw shapeError(op, name, value, "an integer >= 0");
-}
-
-/** How far apart all offsets are, from 0 on; -1 where that differs. Four at a time: beside a native op the look itself costs. */
-function spacingOf(offsets: Int32Array): number {
-  const rows = offsets.length - 1;
-  const size = rows > 0 ? offsets[1]! : 0;
-  // Sums wrap around, but not where the last one is right: they only grow up to it.
-  if (size < 0 || offsets[rows] !== rows * size) return -1;
-  let uneven = 0;
-  let want = 0;
-  let b = 0;
-  for (; b + 3 <= rows; b += 4) {
-    uneven |=
-      (offsets[b]! ^ want) |
-      (offsets[b + 1]! ^ (want + size)) |
-      (offsets[b + 2]! ^ (want + 2 * size)) |
-      (offsets[b + 3]! ^ (want + 3 * size));
-    want = (want + 4 * size) | 0;
-  }
-  for (; b <= rows; ++b) {
-    uneven |= offsets[b]! ^ want;
-    want = (want + size) | 0;
-  }
-  return uneven === 0 ? size : -1;
-}
-
-/** Whether an offset is below the one ahead of it; the first one is 0. Without a branch: of numbers >= 0 a difference is an int32. */
-function goDown(offsets: Int32Array): boolean {
-  let signs = 0;
-  let before = 0;
-  for (let b = 1; b < offsets.length; ++b) {
-    const offset = offsets[b]!;
-    signs |= offset | (offset - before);
-    before = offset;
-  }
-  return signs < 0;
-}
-
-/**
- * Offsets from 0, never down. Where they must end is checked against the arrays.
- *
- * @returns how far apart they are, where that is the same everywhere, else −1
- */
-export function checkOffsets(op: string, name: string, offsets: Int32Array): number {
-  if (offsets.length === 0)
-    throw new SurprisalError(
-      "ERR_SURPRISAL_SHAPE",
-      `${op}: ${name} is empty, expected one entry more than rows; no rows is [0]`,
-      {
-        op,
-        name,
-        got: 0,
-        want: "one entry more than rows",
-      },
-    );
-  if (offsets[0] !== 0) throw rangeError(op, `${name}[0]`, offsets[0], "0");
-  const spacing = spacingOf(offsets);
-  if (spacing < 0 && goDown(offsets)) {
-    const b = offsets.findIndex((offset, k) => k > 0 && offset < offsets[k - 1]!);
-    throw rangeError(op, `${name}[${b}]`, offsets[b], `>= ${offsets[b - 1]!} (offsets never go down)`);
-  }
-  return spacing;
 }
 
 /** Reads and checks `shape` or `offsets` of an options object. */

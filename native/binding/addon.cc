@@ -5,6 +5,7 @@
 #include "device.h"
 #include "host_memory.h"
 #include "mpi.h"
+#include "offsets.h"
 #include "session.h"
 
 namespace srp::binding {
@@ -41,6 +42,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports["describe"] = Napi::Function::New(env, describe);
   exports["useThreads"] = Napi::Function::New(env, use_threads);
   exports["useHugePages"] = Napi::Function::New(env, use_huge_pages);
+  exports["spacingOf"] = Napi::Function::New(env, spacing_of);
   exports["lastError"] = Napi::Function::New(env, last_error);
   export_device(env, exports);
   export_mpi(env, exports);

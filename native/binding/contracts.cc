@@ -1279,7 +1279,7 @@ srp_status run(const srp_backend& backend, srp_queue* queue, const void* args) {
 
 }  // namespace
 
-const char* const contracts = "25ca9e30";
+const char* const contracts = "7fd88cbc";
 
 const std::vector<Op>& all_ops() {
   // Built once and never destroyed: a call on another thread may outlive static destruction at exit.

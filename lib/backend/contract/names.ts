@@ -1,7 +1,7 @@
 // Generated from native/include/surprisal by scripts/contracts.mjs: `npm run contracts` renews it.
 
 /** Of the contracts that this file is made of: an addon that says another was built of others. */
-export const CONTRACTS = "25ca9e30";
+export const CONTRACTS = "7fd88cbc";
 
 /** Every op. */
 export const OP_NAMES = [

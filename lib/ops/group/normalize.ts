@@ -136,9 +136,9 @@ export function normalizeItems(op: string, items: GroupedItems, options: GroupNo
   const weights = optionalFloats(op, "weights", options.weights, values.length, "one per item");
   // Weights on a device are not checked: an invalid one makes its group NaN.
   if (ArrayBuffer.isView(weights))
-    weights.forEach((weight, i) => {
-      if (!(weight >= 0 && weight < Infinity)) throw valueError(op, `weights[${i}]`, weight, "a finite number >= 0");
-    });
+    for (let i = 0; i < weights.length; ++i)
+      if (!(weights[i]! >= 0 && weights[i]! < Infinity))
+        throw valueError(op, `weights[${i}]`, weights[i], "a finite number >= 0");
   const gain = needNumber(op, "gain", options.gain ?? 1, { min: 0 });
   const dtype = widestFloat(values, weights);
   const { out } = options;

@@ -7,7 +7,7 @@ import { takesDeviceArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
 import { dtypeError, optionError, rangeError, shapeError } from "../../core/errors";
 import type { Anywhere, OnDevice } from "../../core/on-device";
-import { checkOffsets } from "../../core/row-layout";
+import { checkOffsets } from "../../core/offsets";
 import { asFloat32, logprobBackward, needRowState } from "./backward";
 import { type CheckedRows, type LogitRowsOptions, needLogitRows } from "./logit-rows";
 import {

@@ -1,4 +1,4 @@
-/* How the CPU backend runs the calls of one thread. Settings belong to the calling thread and stay until they are changed.
+/* How the CPU backend runs the calls of one thread, and what else it computes. Settings belong to the calling thread and stay until they are changed.
  *
  * threads   a call may use this many threads, its own included. Results do not depend on it: work is cut by sizes alone.
  *           Small calls, and calls while another one has the pool, run on the calling thread alone
@@ -25,6 +25,13 @@ void srp_cpu_use_threads(int32_t threads);
 
 /* NULL = calls run to their end, as they do before the first call. Another thread may write the number at any time. */
 void srp_cpu_use_stop(const int32_t* stop);
+
+#define SRP_UNEVEN -1
+#define SRP_DOWN -2
+
+/* How far apart all of offsets [0, count] are, the first of which is 0; SRP_UNEVEN where that differs, SRP_DOWN where one is below the one
+ * ahead of it. */
+int32_t srp_cpu_spacing(const int32_t* offsets, int64_t count);
 
 #ifdef __cplusplus
 }

@@ -17,7 +17,7 @@
 #include "surprisal/select.h"
 
 /* A hash of these headers. */
-#define SRP_ABI 0x25ca9e30u
+#define SRP_ABI 0x7fd88cbcu
 
 /* The ops, in the order of the table. */
 #define SRP_FOR_EACH_OP(X) \
