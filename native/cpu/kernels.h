@@ -349,6 +349,25 @@ struct TokenKernels {
   int64_t (*find)(const Id* ids, int64_t from, int64_t to, const int32_t* values, int64_t count);
 };
 
+// What the rows of a group have in some columns (shared/group.h).
+constexpr int64_t kTileColumns = 512;
+struct ColumnTile {
+  alignas(64) double sum[kTileColumns], weight[kTileColumns];
+  alignas(64) double first[kTileColumns];  // the first number
+  alignas(64) double state[kTileColumns];  // 0: none yet, 1: all are the first one, 2: not
+  alignas(64) double baseline[kTileColumns];
+};
+
+// Of the first `count` columns of a tile, or some of them: how many is returned.
+template <class F>
+struct ColumnKernels {
+  int64_t (*add)(const F* values, const F* weights, const uint8_t* mask, int64_t count, ColumnTile*);
+  int64_t (*settle)(ColumnTile*, double epsilon, int64_t count);  // the baselines
+  // baselines or centred: or NULL
+  int64_t (*write)(const F* values, const uint8_t* mask, const double* baseline, int64_t count, F* baselines,
+                   F* centred);
+};
+
 // Kernels that exist for float32 and float64.
 template <class F>
 struct FloatKernels {
@@ -357,6 +376,7 @@ struct FloatKernels {
   // the group at which it stopped.
   int64_t (*normalize)(const srp_group_normalize_args&, int64_t begin, int64_t end);
   OneGroupKernels<F> one_group;
+  ColumnKernels<F> columns;
   LogSum (*differences)(const F* log_probs, const F* old_log_probs, const uint8_t* mask, int64_t begin, int64_t end);
   void (*spread)(F* out, const uint8_t* mask, int64_t begin, int64_t end, double value);
   ReduceKernels<F> reduce;

@@ -1,5 +1,8 @@
 // Scans along rows (contract: surprisal/scan.h), rows on threads. Advantages and returns go through the level's kernel, a
 // register of tokens at a time; the others, and everything on the level "portable", token by token.
+#include <memory>
+#include <new>
+
 #include "backend.h"
 #include "sizes.h"
 #include "level.h"
@@ -76,10 +79,52 @@ srp_status scan_rows(const Args& a) {
   });
 }
 
+// gamma to the number of the steps before a token, which takes ten times as long as its step: once for all rows.
+template <class F>
+void tails_of_row(const srp_scan_tail_args& a, const double* powers, int64_t b) {
+  const Range row = row_range(a.offsets, a.T, a.n, b);
+  F* const tails = static_cast<F*>(a.tails);
+  TailScan<F> scan(a, b);
+  for (int64_t i = row.end - 1; i >= row.begin; --i) {
+    const bool kept = !a.mask || a.mask[i];
+    const bool steps = kept || a.mask_mode == SRP_MASK_STEPS;
+    const double tail = steps ? scan.take(a, i, kept) : 0;
+    store(tails, i, steps ? powers[scan.before] * tail : 0.0);
+  }
+}
+
+constexpr int64_t kMostPowers = 1 << 20;
+
+template <class F>
+srp_status discounted_tails(const srp_scan_tail_args& a) {
+  int64_t longest = 0;
+  for (int64_t b = 0; b < a.B; ++b) {
+    const Range row = row_range(a.offsets, a.T, a.n, b);
+    if (row.end - row.begin > longest) longest = row.end - row.begin;
+  }
+  if (longest > kMostPowers || longest > a.n / 2) return scan_rows<TailScan, F>(a);
+  const std::unique_ptr<double[]> powers(new (std::nothrow) double[static_cast<size_t>(longest)]);
+  if (!powers) return fail(SRP_OUT_OF_MEMORY, "out of memory: %lld powers of gamma", static_cast<long long>(longest));
+  for (int64_t k = 0; k < longest; ++k) powers[k] = pow(a.gamma, static_cast<double>(k));
+  return parallel_rows_of(a.B, a.n, 4 * int64_t{sizeof(F)}, [&](int64_t begin, int64_t end) {
+    for (int64_t b = begin; b < end; ++b) tails_of_row<F>(a, powers.get(), b);
+  });
+}
+
+template <class F>
+srp_status tail_rows(const srp_scan_tail_args& a) {
+  return a.normalize ? scan_rows<TailScan, F>(a) : discounted_tails<F>(a);
+}
+
+template <class Args>
+srp_status check_all(const Args* a) {
+  SRP_TRY(check(a));
+  return check_offsets("offsets", a->offsets, a->B, a->n);
+}
+
 template <template <class> class Scan, class Args>
 srp_status scan(const Args* a) {
-  SRP_TRY(check(a));
-  SRP_TRY(check_offsets("offsets", a->offsets, a->B, a->n));
+  SRP_TRY(check_all(a));
   return a->dtype == SRP_F64 ? scan_rows<Scan, double>(*a) : scan_rows<Scan, float>(*a);
 }
 
@@ -88,7 +133,10 @@ srp_status scan(const Args* a) {
 srp_status scan_gae(srp_queue*, const srp_scan_gae_args* a) { return scan<GaeScan>(a); }
 srp_status scan_returns(srp_queue*, const srp_scan_returns_args* a) { return scan<ReturnsScan>(a); }
 srp_status scan_vtrace(srp_queue*, const srp_scan_vtrace_args* a) { return scan<VtraceScan>(a); }
-srp_status scan_tail(srp_queue*, const srp_scan_tail_args* a) { return scan<TailScan>(a); }
+srp_status scan_tail(srp_queue*, const srp_scan_tail_args* a) {
+  SRP_TRY(check_all(a));
+  return a->dtype == SRP_F64 ? tail_rows<double>(*a) : tail_rows<float>(*a);
+}
 srp_status scan_prefix(srp_queue*, const srp_scan_prefix_args* a) { return scan<PrefixScan>(a); }
 srp_status scan_shares(srp_queue*, const srp_scan_shares_args* a) { return scan<SharesScan>(a); }
 

@@ -1,19 +1,18 @@
 // Group statistics (contract: native/include/surprisal/group.h), one group after the other, items in their order.
 // Numbers are float64 here; an array rounds once when it stores.
 import { notFinite } from "../../core/not-finite";
-import { rowBegin, rowEnd } from "../../core/row-layout";
 import {
   GROUP_CENTERS,
   GROUP_SCALES,
   GROUP_SINGLETONS,
   NAN_POLICIES,
   type GroupBroadcastArgs,
-  type GroupColumnsArgs,
   type GroupNormalizeArgs,
   type GroupOps,
   type GroupPlaceArgs,
   type GroupTop2Args,
 } from "../contract/group";
+import { groupColumns } from "./group-columns";
 import { eachItem } from "./group-items";
 import { isPlain, normalizePlain } from "./group-plain";
 import { groupEntropy, groupSoftmax, groupTilt, groupWeigh } from "./group-weights";
@@ -328,50 +327,6 @@ function groupPlace(a: GroupPlaceArgs): void {
       // Math.min and Math.max keep NaN.
       if (i === last && a.row) x += Math.min(Math.max(a.row[b]!, a.low), a.high);
       a.placed[i] = x;
-    }
-  }
-}
-
-/** Tokens of a row up to its last kept one. */
-function keptLength(a: GroupColumnsArgs, b: number): number {
-  let end = rowEnd(a, b);
-  while (a.mask && end > rowBegin(a, b) && a.mask[end - 1] === 0) --end;
-  return end - rowBegin(a, b);
-}
-
-function groupColumns(a: GroupColumnsArgs): void {
-  for (let g = 0; g < a.G; ++g) {
-    const rows: number[] = [];
-    eachItem({ members: a.members, offsets: a.groupOffsets }, g, (b) => rows.push(b));
-    const reach = new Map(rows.map((b) => [b, keptLength(a, b)]));
-    let width = 0;
-    for (const b of rows) width = Math.max(width, rowEnd(a, b) - rowBegin(a, b));
-    for (let t = 0; t < width; ++t) {
-      const here = rows.filter((b) => rowBegin(a, b) + t < rowEnd(a, b));
-      const isKept = (i: number): boolean => !a.mask || a.mask[i] !== 0;
-      let sum = 0;
-      let weight = 0;
-      let reached = 0;
-      let first: number | undefined;
-      let constant = true;
-      for (const b of here) {
-        const i = rowBegin(a, b) + t;
-        if (reach.get(b)! > t) ++reached;
-        if (!isKept(i)) continue;
-        first ??= a.values[i]!;
-        constant &&= a.values[i] === first;
-        sum += a.weights[i]! * a.values[i]!;
-        weight += a.weights[i]!;
-      }
-      const divisor = weight + a.epsilon;
-      const none = rows.length === 1 || (a.zeroTail !== 0 && reached === 1) || divisor === 0;
-      // Equal numbers are their own mean, whatever epsilon and rounding would make of them.
-      const baseline = none ? 0 : constant && weight > 0 ? first! : sum / divisor;
-      for (const b of here) {
-        const i = rowBegin(a, b) + t;
-        if (a.baselines) a.baselines[i] = isKept(i) ? baseline : 0;
-        if (a.centred) a.centred[i] = isKept(i) ? a.values[i]! - baseline : 0;
-      }
     }
   }
 }

@@ -9,7 +9,7 @@ import { allocateFloat, floatDType } from "../../core/float-arrays";
 import type { GroupLayout, NamedGroups } from "../../core/groups";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber } from "../../core/option-checks";
-import { gatherItems, itemArgs, needItems } from "./items";
+import { gatherItems, itemArgs, needItems, withGroupIds } from "./items";
 
 takesDeviceArrays("groupEntropy");
 
@@ -60,11 +60,10 @@ export function groupEntropy(
   const least = needNumber(op, "least", options.least ?? 0, { min: 0 });
   const items = gatherItems(op, options.collective, local);
   const dtype = floatDType(items.values);
-  const { G, ids } = items.groups;
+  const { G } = items.groups;
   const result = {
     entropies: allocateFloat(dtype, G, stream),
     evennesses: allocateFloat(dtype, G, stream),
-    groupIds: options.collective ? ids.slice(items.begin, items.end) : ids,
   };
   selectBackend(op, options.backend, stream).ops.groupEntropy({
     normalize: options.normalize === true ? 1 : 0,
@@ -73,5 +72,5 @@ export function groupEntropy(
     evennesses: result.evennesses,
     ...itemArgs(items),
   });
-  return result;
+  return withGroupIds(result, items);
 }

@@ -46,6 +46,22 @@ export function gatherItems(op: string, collective: Collective | undefined, item
   return { ...gatherFloats(op, collective, items.values), groups: gatherGroups(op, collective, items.groups) };
 }
 
+/** To make a getter costs as much as the group numbers of so many items. */
+const FEW_ITEMS = 512;
+
+/** Adds the group number of each item of this worker: of many, when it is read. */
+export function withGroupIds<Results extends object>(
+  results: Results,
+  { groups, begin, end }: Pick<GatheredItems, "groups" | "begin" | "end">,
+): Results & { readonly groupIds: Int32Array } {
+  const numbered = results as Results & { groupIds: Int32Array };
+  const all = begin === 0 && end === groups.offsets[groups.G];
+  if (all && end > FEW_ITEMS)
+    return Object.defineProperty(numbered, "groupIds", { get: () => groups.ids, enumerable: true });
+  numbered.groupIds = all ? groups.ids : groups.ids.slice(begin, end);
+  return numbered;
+}
+
 /** The fields that every op on groups passes to a backend. */
 export function itemArgs({
   values,

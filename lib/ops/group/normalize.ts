@@ -22,7 +22,7 @@ import { valueError } from "../../core/errors";
 import type { GroupLayout, NamedGroups } from "../../core/groups";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber, needWord } from "../../core/option-checks";
-import { gatherFloats, gatherItems, type GroupedItems, needItems, refuseItemOverlap } from "./items";
+import { gatherFloats, gatherItems, type GroupedItems, needItems, refuseItemOverlap, withGroupIds } from "./items";
 
 takesDeviceArrays("groupNormalize");
 
@@ -176,17 +176,7 @@ export function normalizeItems(op: string, items: GroupedItems, options: GroupNo
     n: values.length,
     G: groups.G,
   });
-  // To make a getter costs as much as the ids of so many items.
-  if (values.length <= 512) return { normalized, means, stds, counts, groupIds: groups.ids };
-  return {
-    normalized,
-    means,
-    stds,
-    counts,
-    get groupIds() {
-      return groups.ids;
-    },
-  };
+  return withGroupIds({ normalized, means, stds, counts }, { groups, begin: 0, end: values.length });
 }
 
 /** The same on a device, where the first array lies. */

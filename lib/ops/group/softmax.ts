@@ -10,7 +10,7 @@ import { allocateFloat, floatDType } from "../../core/float-arrays";
 import type { GroupLayout, NamedGroups } from "../../core/groups";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber } from "../../core/option-checks";
-import { gatherItems, itemArgs, needItems, refuseItemOverlap } from "./items";
+import { gatherItems, itemArgs, needItems, refuseItemOverlap, withGroupIds } from "./items";
 
 takesDeviceArrays("groupSoftmax", "groupLogSumExp");
 
@@ -120,10 +120,9 @@ export function groupLogSumExp(
   const local = needItems(op, "values", values, options);
   const temperature = needNumber(op, "temperature", options.temperature ?? 1, { min: 0, above: true });
   const items = gatherItems(op, options.collective, local);
-  const { G, ids } = items.groups;
+  const { G } = items.groups;
   const dtype = floatDType(items.values);
-  const groupIds = options.collective ? ids.slice(items.begin, items.end) : ids;
-  const result = { logSumExps: allocateFloat(dtype, G, stream), softMeans: allocateFloat(dtype, G, stream), groupIds };
+  const result = { logSumExps: allocateFloat(dtype, G, stream), softMeans: allocateFloat(dtype, G, stream) };
   selectBackend(op, options.backend, stream).ops.groupSoftmax({
     temperature,
     weights: null,
@@ -132,5 +131,5 @@ export function groupLogSumExp(
     floor: 0,
     ...itemArgs(items),
   });
-  return result;
+  return withGroupIds(result, items);
 }

@@ -10,7 +10,7 @@ import { allocateFloat, floatDType } from "../../core/float-arrays";
 import type { GroupLayout, NamedGroups } from "../../core/groups";
 import { namedNumber } from "../../core/not-finite";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
-import { gatherItems, itemArgs, needItems } from "./items";
+import { gatherItems, itemArgs, needItems, withGroupIds } from "./items";
 
 takesDeviceArrays("groupTop2");
 
@@ -47,14 +47,13 @@ export function groupTop2(
   const op = "groupTop2";
   const stream = streamOf(op, options, values);
   const items = gatherItems(op, options.collective, needItems(op, "values", values, options));
-  const { G, ids } = items.groups;
+  const { G } = items.groups;
   const dtype = floatDType(items.values);
   const result = {
     best: int32Or(op, "best", undefined, G, stream),
     second: int32Or(op, "second", undefined, G, stream),
     bestValues: allocateFloat(dtype, G, stream),
     secondValues: allocateFloat(dtype, G, stream),
-    groupIds: options.collective ? ids.slice(items.begin, items.end) : ids,
   };
   try {
     selectBackend(op, options.backend, stream).ops.groupTop2({
@@ -69,5 +68,5 @@ export function groupTop2(
     const hint = options.collective ? "items count over all workers" : "NaN is neither best nor second";
     throw namedNumber(op, error, "a number", inputs, hint);
   }
-  return result;
+  return withGroupIds(result, items);
 }

@@ -20,6 +20,7 @@
 #include "scan.h"
 #include "group.h"
 #include "group_one.h"
+#include "columns.h"
 #include "ratio.h"
 #include "rows.h"
 #include "reduce.h"
@@ -57,20 +58,11 @@ constexpr LogprobKernels<T> logprob_kernels() {
 
 template <class F>
 constexpr FloatKernels<F> float_kernels() {
-  return {scan_rows<F>,
-          normalize_groups<F>,
-          {describe_one<F>, spread_of_one<F>, write_one<F>},
-          sum_differences<F>,
-          spread<F>,
-          reduce_kernels<F>(),
-          modulate_span<F>,
-          list_between,
-          pair_kernels<F>(),
-          exponential_of_one<F>,
-          log_tokens<F>,
-          loss_tokens<F>,
-          loss_row_kernels<F>(),
-          correction_kernels<F>()};
+  return {scan_rows<F>,        normalize_groups<F>,   {describe_one<F>, spread_of_one<F>, write_one<F>},
+          column_kernels<F>(), sum_differences<F>,    spread<F>,
+          reduce_kernels<F>(), modulate_span<F>,      list_between,
+          pair_kernels<F>(),   exponential_of_one<F>, log_tokens<F>,
+          loss_tokens<F>,      loss_row_kernels<F>(), correction_kernels<F>()};
 }
 
 static constexpr Kernels kKernels = {
