@@ -6,6 +6,7 @@ import { divergenceCases } from "./divergence";
 import { empgCase } from "./empg";
 import { fusedLossCases } from "./fused-loss";
 import { groupCases, groupOverheadCase } from "./group";
+import { columnCases } from "./group-columns";
 import { linearCases } from "./linear";
 import { backwardCases } from "./logprob-backward";
 import { forwardCases } from "./logprob-forward";
@@ -16,6 +17,7 @@ import { scanCases } from "./scan";
 import { selectCases } from "./select";
 import { smallCallCases } from "./small-calls";
 import { startCases } from "./start";
+import { tailCases } from "./tail-sums";
 import { tokenLossCases } from "./token-losses";
 
 export function allCases(): Case[] {
@@ -25,8 +27,10 @@ export function allCases(): Case[] {
     ...arenaCases(),
     ...fusedLossCases(),
     ...scanCases(),
+    ...tailCases(),
     ...delimCases(),
     ...groupCases(),
+    ...columnCases(),
     ...ratioCases(),
     groupOverheadCase(),
     ratioOverheadCase("token"),

@@ -79,41 +79,42 @@ srp_status scan_rows(const Args& a) {
   });
 }
 
-// gamma to the number of the steps before a token, which takes ten times as long as its step: once for all rows.
+// `powers` of gamma, or NULL: by the number of the steps before a token. To take one is ten times as long as a step.
 template <class F>
 void tails_of_row(const srp_scan_tail_args& a, const double* powers, int64_t b) {
   const Range row = row_range(a.offsets, a.T, a.n, b);
   F* const tails = static_cast<F*>(a.tails);
   TailScan<F> scan(a, b);
   for (int64_t i = row.end - 1; i >= row.begin; --i) {
-    const bool kept = !a.mask || a.mask[i];
-    const bool steps = kept || a.mask_mode == SRP_MASK_STEPS;
-    const double tail = steps ? scan.take(a, i, kept) : 0;
-    store(tails, i, steps ? powers[scan.before] * tail : 0.0);
+    const bool kept = !a.mask || a.mask[i], steps = kept || a.mask_mode == SRP_MASK_STEPS;
+    double tail = steps ? scan.take(a, i, kept) : 0;
+    if (steps && !a.normalize) tail *= powers ? powers[scan.before] : pow(a.gamma, static_cast<double>(scan.before));
+    store(tails, i, tail);
   }
 }
 
 constexpr int64_t kMostPowers = 1 << 20;
 
-template <class F>
-srp_status discounted_tails(const srp_scan_tail_args& a) {
+// How many powers two rows at least have in common; 0 where there are none, or more than memory is worth.
+int64_t shared_powers(const srp_scan_tail_args& a) {
   int64_t longest = 0;
-  for (int64_t b = 0; b < a.B; ++b) {
+  for (int64_t b = 0; b < a.B && !a.normalize; ++b) {
     const Range row = row_range(a.offsets, a.T, a.n, b);
     if (row.end - row.begin > longest) longest = row.end - row.begin;
   }
-  if (longest > kMostPowers || longest > a.n / 2) return scan_rows<TailScan, F>(a);
-  const std::unique_ptr<double[]> powers(new (std::nothrow) double[static_cast<size_t>(longest)]);
-  if (!powers) return fail(SRP_OUT_OF_MEMORY, "out of memory: %lld powers of gamma", static_cast<long long>(longest));
-  for (int64_t k = 0; k < longest; ++k) powers[k] = pow(a.gamma, static_cast<double>(k));
-  return parallel_rows_of(a.B, a.n, 4 * int64_t{sizeof(F)}, [&](int64_t begin, int64_t end) {
-    for (int64_t b = begin; b < end; ++b) tails_of_row<F>(a, powers.get(), b);
-  });
+  return longest <= kMostPowers && longest <= a.n / 2 ? longest : 0;
 }
 
 template <class F>
 srp_status tail_rows(const srp_scan_tail_args& a) {
-  return a.normalize ? scan_rows<TailScan, F>(a) : discounted_tails<F>(a);
+  const int64_t count = shared_powers(a);
+  const std::unique_ptr<double[]> powers(count ? new (std::nothrow) double[static_cast<size_t>(count)] : nullptr);
+  if (count && !powers)
+    return fail(SRP_OUT_OF_MEMORY, "out of memory: %lld powers of gamma", static_cast<long long>(count));
+  for (int64_t k = 0; k < count; ++k) powers[k] = pow(a.gamma, static_cast<double>(k));
+  return parallel_rows_of(a.B, a.n, 4 * int64_t{sizeof(F)}, [&](int64_t begin, int64_t end) {
+    for (int64_t b = begin; b < end; ++b) tails_of_row<F>(a, powers.get(), b);
+  });
 }
 
 template <class Args>

@@ -20,7 +20,6 @@
 #include "scan.h"
 #include "group.h"
 #include "group_one.h"
-#include "columns.h"
 #include "ratio.h"
 #include "rows.h"
 #include "reduce.h"
@@ -32,6 +31,7 @@
 // The module has to be small: losses are compiled for size there, loops over logits for speed.
 #pragma clang attribute push(__attribute__((minsize)), apply_to = function)
 #endif
+#include "columns.h"
 #include "ratio_tokens.h"
 #include "loss_figures.h"
 #include "loss_inputs.h"
