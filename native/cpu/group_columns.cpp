@@ -30,10 +30,10 @@ class GroupColumns {
   void run() {
     for (int64_t t = 0; t < width_; t += kTileColumns) {
       ColumnTile tile = {};
-      for (int64_t k = 0; t < end_ && k < rows_; ++k) add(cut_of(k, t), &tile);
+      for (int64_t k = 0; t < end_ && k < rows_; ++k) add(cut_of(k, t), ahead_of(k), &tile);
       const int64_t left = end_ - t;
       settle(left < 0 ? 0 : left < kTileColumns ? left : kTileColumns, &tile);
-      for (int64_t k = 0; k < rows_; ++k) write(cut_of(k, t), tile.baseline);
+      for (int64_t k = 0; k < rows_; ++k) write(cut_of(k, t), ahead_of(k), tile.baseline);
     }
   }
 
@@ -55,6 +55,11 @@ class GroupColumns {
     return second;
   }
 
+  // From a row to the next one, and from the last one to the next tile of the first.
+  int64_t ahead_of(int64_t k) const {
+    return k + 1 < rows_ ? row_of(k + 1).begin - row_of(k).begin : row_of(0).begin + kTileColumns - row_of(k).begin;
+  }
+
   Cut cut_of(int64_t k, int64_t t) const {
     const Range row = row_of(k);
     const int64_t begin = row.begin + t, left = row.end - begin;
@@ -62,13 +67,13 @@ class GroupColumns {
     return {begin, count, a_.mask && count > 0 ? a_.mask + begin : nullptr};
   }
 
-  void add(const Cut& cut, ColumnTile* tile) const {
+  void add(const Cut& cut, int64_t ahead, ColumnTile* tile) const {
     const F *const values = static_cast<const F*>(a_.values) + cut.begin, *const weights =
                                                                               static_cast<const F*>(a_.weights) +
                                                                               cut.begin;
     // Most rows end in padding.
     const int64_t count = kept_length(cut.mask, {0, cut.count, true});
-    int64_t t = level_ ? level_->add(values, weights, cut.mask, count, tile) : 0;
+    int64_t t = level_ ? level_->add(values, weights, cut.mask, ahead, count, tile) : 0;
     for (; t < count; ++t) {
       if (cut.mask && !cut.mask[t]) continue;
       const double x = load(values, t), w = load(weights, t);
@@ -89,11 +94,11 @@ class GroupColumns {
     }
   }
 
-  void write(const Cut& cut, const double* baseline) const {
+  void write(const Cut& cut, int64_t ahead, const double* baseline) const {
     const F* const values = static_cast<const F*>(a_.values) + cut.begin;
     F* const baselines = a_.baselines ? static_cast<F*>(a_.baselines) + cut.begin : nullptr;
     F* const centred = a_.centred ? static_cast<F*>(a_.centred) + cut.begin : nullptr;
-    int64_t t = level_ ? level_->write(values, cut.mask, baseline, cut.count, baselines, centred) : 0;
+    int64_t t = level_ ? level_->write(values, cut.mask, baseline, ahead, cut.count, baselines, centred) : 0;
     for (; t < cut.count; ++t) {
       const bool kept = !cut.mask || cut.mask[t];
       if (baselines) store(baselines, t, kept ? baseline[t] : 0.0);

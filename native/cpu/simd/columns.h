@@ -8,9 +8,12 @@ SRP_INLINE Mask kept_lanes(const uint8_t* mask, int64_t t) {
 }
 
 template <bool kMasked, class F>
-SRP_INLINE void add_row(const F* values, const F* weights, const uint8_t* mask, int64_t count, ColumnTile* tile) {
+SRP_INLINE void add_row(const F* values, const F* weights, const uint8_t* mask, int64_t ahead, int64_t count,
+                        ColumnTile* tile) {
   const F64 one = splat(1.0), two = splat(2.0);
   for (int64_t t = 0; t < count; t += kHalf) {
+    prefetch(values + t + ahead);
+    prefetch(weights + t + ahead);
     const Mask kept = kept_lanes<kMasked>(mask, t);
     const F64 x = load_wide(values + t), w = load_wide(weights + t), state = load(tile->state + t);
     F64 first = pick(equal(state, F64{}), x, load(tile->first + t));
@@ -29,12 +32,13 @@ SRP_INLINE void add_row(const F* values, const F* weights, const uint8_t* mask, 
 }
 
 template <class F>
-static int64_t add_columns(const F* values, const F* weights, const uint8_t* mask, int64_t count, ColumnTile* tile) {
+static int64_t add_columns(const F* values, const F* weights, const uint8_t* mask, int64_t ahead, int64_t count,
+                           ColumnTile* tile) {
   const int64_t whole = count - count % kHalf;
   if (mask)
-    add_row<true>(values, weights, mask, whole, tile);
+    add_row<true>(values, weights, mask, ahead, whole, tile);
   else
-    add_row<false>(values, weights, mask, whole, tile);
+    add_row<false>(values, weights, mask, ahead, whole, tile);
   return whole;
 }
 
@@ -50,9 +54,11 @@ static int64_t settle_columns(ColumnTile* tile, double epsilon, int64_t count) {
 }
 
 template <bool kMasked, class F>
-SRP_INLINE void write_row(const F* values, const uint8_t* mask, const double* baseline, int64_t count, F* baselines,
-                          F* centred) {
+SRP_INLINE void write_row(const F* values, const uint8_t* mask, const double* baseline, int64_t ahead, int64_t count,
+                          F* baselines, F* centred) {
   for (int64_t t = 0; t < count; t += kHalf) {
+    if (baselines) prefetch(baselines + t + ahead);
+    if (centred) prefetch(centred + t + ahead);
     const Mask kept = kept_lanes<kMasked>(mask, t);
     const F64 level = load(baseline + t);
     if (baselines) store_wide(baselines + t, kMasked ? pick(kept, level, F64{}) : level);
@@ -63,13 +69,13 @@ SRP_INLINE void write_row(const F* values, const uint8_t* mask, const double* ba
 }
 
 template <class F>
-static int64_t write_columns(const F* values, const uint8_t* mask, const double* baseline, int64_t count, F* baselines,
-                             F* centred) {
+static int64_t write_columns(const F* values, const uint8_t* mask, const double* baseline, int64_t ahead,
+                             int64_t count, F* baselines, F* centred) {
   const int64_t whole = count - count % kHalf;
   if (mask)
-    write_row<true>(values, mask, baseline, whole, baselines, centred);
+    write_row<true>(values, mask, baseline, ahead, whole, baselines, centred);
   else
-    write_row<false>(values, mask, baseline, whole, baselines, centred);
+    write_row<false>(values, mask, baseline, ahead, whole, baselines, centred);
   return whole;
 }
 

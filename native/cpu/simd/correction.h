@@ -167,6 +167,7 @@ SRP_INLINE void measure_registers(const MismatchRow<F>& row, bool bounds, int64_
   for (int64_t i = 0; i < count; i += kMismatchTile) {
     const int64_t size = count - i < kMismatchTile ? count - i : kMismatchTile;
     const uint8_t* const mask = row.mask ? row.mask + begin + i : nullptr;
+    prefetch_mask(mask, size);
     if (mask && none_kept_of(mask, size)) continue;
     double* const x = values + i;
     put_statistics(row, begin + i, size, x, sums->differences);
@@ -315,6 +316,7 @@ static __attribute__((noinline)) int64_t bound_registers(const BoundRow<F>& a, i
   int64_t total = 0;
   for (int64_t i = begin; i < end; i += kMismatchTile) {
     const int64_t size = end - i < kMismatchTile ? end - i : kMismatchTile;
+    prefetch_mask(a.row.mask ? a.row.mask + i : nullptr, size);
     if (a.row.mask && none_kept_of(a.row.mask + i, size)) {
       const F64 masked = splat(a.masked);
       for (int64_t k = 0; k < size; k += kLanes) put_bounded(a, i + k, masked, masked, Mask{}, Mask{});

@@ -250,7 +250,9 @@ SRP_INLINE void plain_losses(const LossTokens<F>& given, int64_t i, int64_t coun
 
 template <class F>
 SRP_INLINE int64_t kept_of(const LossTokens<F>& row, int64_t i, int64_t count) {
-  return row.mask ? bytes_set(row.mask + i, count) : count;
+  if (!row.mask) return count;
+  prefetch_mask(row.mask + i, count);
+  return bytes_set(row.mask + i, count);
 }
 
 SRP_INLINE void add_kept(int64_t tokens, LossLanes* all) {
