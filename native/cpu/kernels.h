@@ -364,7 +364,8 @@ struct ColumnKernels {
   int64_t (*add)(const F* values, const F* weights, const uint8_t* mask, int64_t ahead, int64_t count, ColumnTile*);
   int64_t (*settle)(ColumnTile*, double epsilon, int64_t count);  // the baselines
   // baselines or centred: or NULL
-  int64_t (*write)(const F* values, const uint8_t* mask, const double* baseline, int64_t ahead, int64_t count, F* baselines, F* centred);
+  int64_t (*write)(const F* values, const uint8_t* mask, const double* baseline, int64_t ahead, int64_t count,
+                   F* baselines, F* centred);
 };
 
 // Kernels that exist for float32 and float64.

@@ -69,8 +69,8 @@ SRP_INLINE void write_row(const F* values, const uint8_t* mask, const double* ba
 }
 
 template <class F>
-static int64_t write_columns(const F* values, const uint8_t* mask, const double* baseline, int64_t ahead,
-                             int64_t count, F* baselines, F* centred) {
+static int64_t write_columns(const F* values, const uint8_t* mask, const double* baseline, int64_t ahead, int64_t count,
+                             F* baselines, F* centred) {
   const int64_t whole = count - count % kHalf;
   if (mask)
     write_row<true>(values, mask, baseline, ahead, whole, baselines, centred);

@@ -77,24 +77,24 @@ SRP_INLINE ExpWide exp_parts(F64 x) {
   return {power_of_two(e.k), exp_rest(e.r)};
 }
 
-// How far from 0 many x lie.
+// Whether many |x| are at most a limit.
 struct Reach {
 #if defined(SRP_LEVEL_AVX512)
   I64 most = {};  // of |x|: the order of their bits is that of the numbers, and NaN is above them
 #else
-  I64 within = ~I64{};  // kExpWideLimit
+  I64 within = ~I64{};
 #endif
 };
-SRP_INLINE void extend(Reach* reach, F64 x) {
+SRP_INLINE void extend(Reach* reach, F64 x, [[maybe_unused]] F64 limit) {
 #if defined(SRP_LEVEL_AVX512)
   reach->most = (I64)_mm512_max_epi64((__m512i)reach->most, (__m512i)absolute(x));
 #else
-  reach->within &= absolute(x) <= splat(kExpWideLimit);
+  reach->within &= absolute(x) <= limit;
 #endif
 }
-SRP_INLINE bool is_within_exp(const Reach& reach) {
+SRP_INLINE bool is_within(const Reach& reach, [[maybe_unused]] F64 limit) {
 #if defined(SRP_LEVEL_AVX512)
-  return !any(not_at_most((F64)reach.most, splat(kExpWideLimit)));
+  return !any(not_at_most((F64)reach.most, limit));
 #else
   return !any((I32)~reach.within);
 #endif

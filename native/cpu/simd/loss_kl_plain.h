@@ -13,9 +13,10 @@ SRP_INLINE bool is_kl_alone(const LossTokens<F>& row) {
 // Whether all gaps of a tile are within the exponentials, so that no log-prob is infinite or NaN.
 template <class F>
 SRP_INLINE bool gaps_within(const LossTokens<F>& row, int64_t i, int64_t count) {
+  const F64 limit = splat(kExpWideLimit);
   Reach reach;
-  for (int64_t k = 0; k < count; k += kHalf) extend(&reach, plain_gap(row, i + k));
-  return is_within_exp(reach);
+  for (int64_t k = 0; k < count; k += kHalf) extend(&reach, plain_gap(row, i + k), limit);
+  return is_within(reach, limit);
 }
 
 // Of tokens of which one is kept.

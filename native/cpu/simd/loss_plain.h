@@ -1,5 +1,5 @@
-// Plain rows of loss_token, which most are: the clipped surrogate with neither cap nor clamps nor factors, a weight that multiplies,
-// and with or without a KL term.
+// Plain rows of loss_token, which most are: the clipped surrogate without factors, a weight that multiplies, and with or without a KL
+// term. Caps, clamps and the dual clip hold ratios that are far from 1: a tile without such a ratio knows nothing of them.
 //
 // A tile of tokens at a time goes through its stages, each a loop of its own with the figures that it adds up: ratios, KL terms, losses with
 // gradients. One loop over all of it has more constants and sums than there are registers, and chains that are longer than a processor looks
@@ -8,11 +8,20 @@ namespace srp::cpu::SRP_LEVEL {
 
 template <class F>
 SRP_INLINE bool is_plain(const LossTokens<F>& row) {
-  const LossParameters& p = row.parameters;
-  const double off = INFINITY;
-  return row.form == SRP_LOSS_CLIP && is_plain(p) && p.log_low == -off && p.log_high == off && row.old_log_probs &&
-         !row.bounds && !row.term_mask && !row.factor && row.row_factor == 1 && row.policy != 0 &&
-         row.policy - row.policy == 0 && (row.reference ? !row.kl.times_ratio : !row.kl_values);
+  return row.form == SRP_LOSS_CLIP && row.old_log_probs && !row.bounds && !row.term_mask && !row.factor &&
+         row.row_factor == 1 && row.policy != 0 && row.policy - row.policy == 0 &&
+         (row.reference ? !row.kl.times_ratio : !row.kl_values);
+}
+
+// How far from 0 log ratios may lie that neither a cap nor a clamp nor the dual clip holds: below 0 where it holds those at 0.
+SRP_INLINE double plain_limit(const LossParameters& p) {
+  const double cap = p.dual_clip < p.ratio_cap ? p.dual_clip : p.ratio_cap, infinity = INFINITY;
+  double limit = kExpWideLimit;
+  if (p.log_high < limit) limit = p.log_high;
+  if (-p.log_low < limit) limit = -p.log_low;
+  if (cap == infinity) return limit;
+  const double within = log(cap) - 1e-12;  // where an exp that is off by two digits at the end is not above the cap
+  return within < limit ? within : limit;
 }
 
 // Elements, two tiles: so far ahead of its stages what they read and write is brought nearer. Most of the gain is what they write.
@@ -59,20 +68,21 @@ SRP_INLINE void add_clamped(F64 x, double log_clamp, RatioLanes* sums) {
   sums->clamped += clamped.x;
 }
 
-// Of the tokens [i, i + count), a multiple of kLanes. False where a ratio may be 0 or infinite: the sums are of no use then. The first halves
+// Of the tokens [i, i + count), a multiple of kLanes. False where a log ratio is beyond the limit: the sums are of no use then. The first halves
 // of the registers add up in `low`, the second ones in `high`, which may be the same.
 template <bool kMasked, bool kAll, class F>
-SRP_INLINE bool plain_ratios(const LossTokens<F>& row, int64_t i, int64_t count, PlainTile* tile, RatioLanes* low,
-                             RatioLanes* high) {
+SRP_INLINE bool plain_ratios(const LossTokens<F>& row, double limit, int64_t i, int64_t count, PlainTile* tile,
+                             RatioLanes* low, RatioLanes* high) {
   const F *log_probs = row.log_probs + i, *old_log_probs = row.old_log_probs + i;
+  const F64 most = splat(limit);
   Reach reach;
   for (int64_t k = 0; k < count; k += kHalf) {
     F64 x = load_wide(log_probs + k) - load_wide(old_log_probs + k);
     if (kMasked) x = pick(mask_of(row.mask + i + k), x, F64{});
-    extend(&reach, x);
+    extend(&reach, x, most);
     store(tile->log_ratio + k, x);
   }
-  if (!is_within_exp(reach)) return false;
+  if (!is_within(reach, most)) return false;
   for (int64_t k = 0; k < count; k += kLanes) {
     prefetch(log_probs + k + kLossAhead);
     prefetch(old_log_probs + k + kLossAhead);
@@ -106,7 +116,7 @@ SRP_INLINE F64 plain_gap(const LossTokens<F>& row, int64_t i) {
 // k3 without clamps, and its own gradient. False where a gap is beyond exponentials_within().
 template <class F>
 SRP_INLINE bool plain_k3(const LossTokens<F>& row, int64_t i, int64_t count, PlainTile* tile) {
-  const F64 weight = splat(row.kl_scale);
+  const F64 weight = splat(row.kl_scale), limit = splat(kExpWideLimit);
   Reach reach;
   for (int64_t k = 0; k < count; k += kHalf) {
     const int64_t ahead = i + k + kLossAhead;
@@ -115,11 +125,11 @@ SRP_INLINE bool plain_k3(const LossTokens<F>& row, int64_t i, int64_t count, Pla
     if (row.kl_values) prefetch(row.kl_values + ahead);
     if (row.grad) prefetch(row.grad + ahead);
     const F64 d = plain_gap(row, i + k), e = exponentials_within<double>(-d).less_one;
-    extend(&reach, d);
+    extend(&reach, d, limit);
     store(tile->kl + k, e + d);
     store(tile->kl_grad + k, weight * -e);
   }
-  return is_within_exp(reach);
+  return is_within(reach, limit);
 }
 
 SRP_INLINE bool is_plain_k3(const srp_kl_parameters& p, double weight) {
@@ -263,10 +273,11 @@ SRP_INLINE void add_kept(int64_t tokens, LossLanes* all) {
 
 // Of [i, i + count), a multiple of kLanes, unless plain_ratios() is false.
 template <bool kMasked, bool kAll, class F>
-static __attribute__((noinline)) bool plain_tile(const LossTokens<F>& row, int64_t i, int64_t count, LossLanes* all) {
+static __attribute__((noinline)) bool plain_tile(const LossTokens<F>& row, double limit, int64_t i, int64_t count,
+                                                 LossLanes* all) {
   PlainTile tile;
   RatioLanes low, high;
-  if (!plain_ratios<kMasked, kAll>(row, i, count, &tile, &low, &high)) return false;
+  if (!plain_ratios<kMasked, kAll>(row, limit, i, count, &tile, &low, &high)) return false;
   if (kAll) add_ratio_lanes(low, high, &all->figures);
   if (row.reference) {
     plain_kl(row, i, count, &tile, all);
@@ -315,9 +326,10 @@ SRP_INLINE void cut_tile(const LossTokens<F>& row, int64_t begin, int64_t count,
 
 template <bool kAll, class F>
 static __attribute__((noinline)) void plain_row(const LossTokens<F>& row, int64_t begin, int64_t end, LossLanes* all) {
+  const double limit = plain_limit(row.parameters);
   const auto tile = [&](const LossTokens<F>& tokens, int64_t i, int64_t count, int64_t kept) {
-    const bool is_plain =
-        kept == count ? plain_tile<false, kAll>(tokens, i, count, all) : plain_tile<true, kAll>(tokens, i, count, all);
+    const bool is_plain = kept == count ? plain_tile<false, kAll>(tokens, limit, i, count, all)
+                                        : plain_tile<true, kAll>(tokens, limit, i, count, all);
     if (is_plain) add_kept(kept, all);
     return is_plain;
   };

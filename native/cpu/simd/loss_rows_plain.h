@@ -64,7 +64,7 @@ static __attribute__((noinline)) bool plain_row_tile(const LossRow<F>& row, cons
   FigureLanes* const figures = &lanes->figures;
   if (tokens.all_figures) {
     RatioLanes sums = {figures->log_ratio, figures->clamped, figures->absolute, figures->squared, figures->k3};
-    if (!plain_ratios<kMasked, true>(tokens, i, count, &tile, &sums, &sums)) return false;
+    if (!plain_ratios<kMasked, true>(tokens, kExpWideLimit, i, count, &tile, &sums, &sums)) return false;
     figures->log_ratio = sums.log_ratio;
     figures->clamped = sums.clamped;
     figures->absolute = sums.absolute;

@@ -114,8 +114,7 @@ constexpr int64_t kMaskAhead = 1024;
 SRP_INLINE void prefetch_mask(const uint8_t* mask, int64_t count) {
   if (!mask) return;
   const uintptr_t ahead = reinterpret_cast<uintptr_t>(mask) + kMaskAhead;  // an integer: the mask may end before it
-  for (int64_t k = 0; k < count; k += 64)
-    prefetch(reinterpret_cast<const void*>(ahead + static_cast<uintptr_t>(k)));
+  for (int64_t k = 0; k < count; k += 64) prefetch(reinterpret_cast<const void*>(ahead + static_cast<uintptr_t>(k)));
 }
 // The same of `count` bytes, a multiple of kLanes.
 SRP_INLINE bool none_kept_of(const uint8_t* mask, int64_t count) {
