@@ -8,9 +8,8 @@ namespace srp::cpu::SRP_LEVEL {
 
 template <class F>
 SRP_INLINE bool is_plain(const LossTokens<F>& row) {
-  return row.form == SRP_LOSS_CLIP && row.old_log_probs && !row.bounds && !row.term_mask && !row.factor &&
-         row.row_factor == 1 && row.policy != 0 && row.policy - row.policy == 0 &&
-         (row.reference ? !row.kl.times_ratio : !row.kl_values);
+  return row.form == SRP_LOSS_CLIP && !row.bounds && !row.term_mask && !row.factor && row.row_factor == 1 &&
+         row.policy != 0 && row.policy - row.policy == 0 && (row.reference ? !row.kl.times_ratio : !row.kl_values);
 }
 
 // How far from 0 log ratios may lie that neither a cap nor a clamp nor the dual clip holds: below 0 where it holds those at 0.
@@ -68,12 +67,26 @@ SRP_INLINE void add_clamped(F64 x, double log_clamp, RatioLanes* sums) {
   sums->clamped += clamped.x;
 }
 
+// What is read or written besides the log-probs: where one array comes nearer ahead of time, all have to, since a core fetches a few lines
+// at a time and takes those that it was told of first.
+template <class F>
+struct OtherStreams {
+  const F* of[5];  // or NULL
+};
+template <class F>
+SRP_INLINE void prefetch_others(const OtherStreams<F>& streams, int64_t i) {
+  for (const F* const stream : streams.of)
+    if (stream) prefetch(stream + i);
+}
+
 // Of the tokens [i, i + count), a multiple of kLanes. False where a log ratio is beyond the limit: the sums are of no use then. The first halves
 // of the registers add up in `low`, the second ones in `high`, which may be the same.
 template <bool kMasked, bool kAll, class F>
 SRP_INLINE bool plain_ratios(const LossTokens<F>& row, double limit, int64_t i, int64_t count, PlainTile* tile,
                              RatioLanes* low, RatioLanes* high) {
-  const F *log_probs = row.log_probs + i, *old_log_probs = row.old_log_probs + i;
+  // Without old ones a log-prob is compared with itself, which is 0, but of an infinite one beyond the limit.
+  const F *log_probs = row.log_probs + i, *old_log_probs = row.old_log_probs ? row.old_log_probs + i : log_probs;
+  const OtherStreams<F> others = {{row.advantage, row.factor, row.grad, row.loss, row.ratio}};
   const F64 most = splat(limit);
   Reach reach;
   for (int64_t k = 0; k < count; k += kHalf) {
@@ -86,7 +99,7 @@ SRP_INLINE bool plain_ratios(const LossTokens<F>& row, double limit, int64_t i, 
   for (int64_t k = 0; k < count; k += kLanes) {
     prefetch(log_probs + k + kLossAhead);
     prefetch(old_log_probs + k + kLossAhead);
-    if (row.grad) prefetch(row.grad + i + k + kLossAhead);
+    prefetch_others(others, i + k + kLossAhead);
     store(tile->ratio + k, plain_ratio<kAll, F>(load(tile->log_ratio + k), low));
     store(tile->ratio + k + kHalf, plain_ratio<kAll, F>(load(tile->log_ratio + k + kHalf), high));
   }

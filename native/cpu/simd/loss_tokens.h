@@ -165,6 +165,8 @@ static __attribute__((noinline)) void loss_cut(const LossTokens<F>& row, int64_t
 
 #include "loss_kl_plain.h"
 
+#include "loss_staged.h"
+
 namespace srp::cpu::SRP_LEVEL {
 
 // The largest of lanes that are not NaN.
@@ -183,6 +185,8 @@ static void loss_tokens(const LossTokens<F>& row, int64_t begin, int64_t end) {
     plain_tokens(row, begin, end, &all);
   } else if (is_kl_alone(row)) {
     kl_tokens(row, begin, end, &all);
+  } else if (is_staged(row)) {
+    if constexpr (kStages) staged_tokens(row, begin, end, &all);
   } else {
     const int64_t rest = end - (end - begin) % kLanes;
     for (int64_t i = begin; i < rest; i += kLossTile)
