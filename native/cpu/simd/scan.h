@@ -197,6 +197,8 @@ SRP_INLINE void scan_row(const ScanRows<F>& rows, const ScanConstants& c, int64_
       if (i - low < kLanes) break;
       prefetch(rows.reward + i - kScanAhead);
       if (kValues) prefetch(rows.value + i - kScanAhead);
+      prefetch_place(leaving[0], to_advantages, kScanAhead);
+      prefetch_place(leaving[1], to_returns, kScanAhead);
       if (to_advantages) to_advantages -= kLanes;
       if (to_returns) to_returns -= kLanes;
       scan_register<kValues, false>(rows, c, lambdas, i - kLanes, nullptr, &d, to_advantages, to_returns);

@@ -3,7 +3,8 @@
 // registers take each step together.
 namespace srp::cpu::SRP_LEVEL {
 
-constexpr int64_t kScanAhead = 1024;  // elements
+// Elements: so far ahead what is read and written is brought nearer, all of it, since what is left out comes later than without.
+constexpr int64_t kScanAhead = 2048;
 // Registers whose steps are taken together, where there are registers enough to hold them.
 constexpr int kScanTogether = kLanes == 16 ? 2 : 1;
 
@@ -61,6 +62,8 @@ SRP_INLINE void scan_plain_registers(const ScanRows<F>& row, const ScanConstants
   for (int64_t k = 0; k < kTokens; k += kLanes) {
     prefetch(row.reward + i - k - kScanAhead);
     if constexpr (kValues) prefetch(row.value + i - k - kScanAhead);
+    if constexpr (kValues) prefetch_place(leaving[0], *advantages, k + kScanAhead);
+    prefetch_place(leaving[1], *returns, k + kScanAhead);
   }
   F64 a[2 * kRegisters], r[2 * kRegisters];
   scan_plain_lanes<kValues>(row, c, i - kTokens, d, a, r);
