@@ -44,8 +44,15 @@ SRP_INLINE void put_halves(F* out, int64_t i, F64 low, F64 high, bool past_cache
 
 // Log ratios
 
+constexpr int64_t kLogAhead = 2048;  // elements: all that is read and written comes nearer
+
 template <bool kMasked, class F>
 SRP_INLINE void log_register(const LogTokens<F>& row, int64_t i, bool past_cache) {
+  prefetch(row.log_probs + i + kLogAhead);
+  prefetch(row.old_log_probs + i + kLogAhead);
+  if (kMasked) prefetch(row.mask + i + kLogAhead);
+  if (!past_cache && row.log_ratio) prefetch(row.log_ratio + i + kLogAhead);
+  if (!past_cache && row.ratio) prefetch(row.ratio + i + kLogAhead);
   Lanes x[2];
   Mask kept[2] = {};
   for (int k = 0; k < 2; ++k) {
