@@ -2,6 +2,7 @@
 #include "backend.h"
 #include "level.h"
 #include "pool.h"
+#include "sizes.h"
 #include "shared/group.h"
 
 namespace srp::cpu {
@@ -268,21 +269,27 @@ void weigh_items(const srp_group_weigh_args& a) {
 }
 
 template <class F>
-void broadcast(const srp_group_broadcast_args& a) {
+void broadcast(const srp_group_broadcast_args& a, int64_t first, int64_t last) {
   const F* const row = static_cast<const F*>(a.row);
   const F* const factors = static_cast<const F*>(a.row_factors);
   F* const tokens = static_cast<F*>(a.tokens);
-  for (int64_t b = 0; b < a.B; ++b) {
+  const Kernels* const level = kernels();
+  const bool past_cache = leaves_cache(a.n * int64_t{sizeof(F)});
+  for (int64_t b = first; b < last; ++b) {
     const Range range = row_range(a.offsets, a.T, a.n, b);
     const double value = load(row, b) * (factors ? load(factors, b) : 1);
+    if (level) {
+      level->floats.of<F>().spread(tokens, a.mask, range.begin, range.end, value, past_cache);
+      continue;
+    }
     for (int64_t i = range.begin; i < range.end; ++i) store(tokens, i, !a.mask || a.mask[i] ? value : 0.0);
   }
 }
 
 template <class F>
-void place(const srp_group_place_args& a) {
+void place(const srp_group_place_args& a, int64_t first_row, int64_t last_row) {
   F* const placed = static_cast<F*>(a.placed);
-  for (int64_t b = 0; b < a.B; ++b) {
+  for (int64_t b = first_row; b < last_row; ++b) {
     const Range range = row_range(a.offsets, a.T, a.n, b);
     int64_t last = range.end - 1;
     while (last >= range.begin && a.mask && !a.mask[last]) --last;
@@ -342,21 +349,15 @@ srp_status group_weigh(srp_queue*, const srp_group_weigh_args* a) {
 srp_status group_broadcast(srp_queue*, const srp_group_broadcast_args* a) {
   SRP_TRY(check(a));
   SRP_TRY(check_offsets("offsets", a->offsets, a->B, a->n));
-  if (a->dtype == SRP_F64)
-    broadcast<double>(*a);
-  else
-    broadcast<float>(*a);
-  return SRP_OK;
+  const int64_t bytes = srp_dtype_size(a->dtype);
+  return each_row(*a, bytes, a->dtype == SRP_F64 ? broadcast<double> : broadcast<float>);
 }
 
 srp_status group_place(srp_queue*, const srp_group_place_args* a) {
   SRP_TRY(check(a));
   SRP_TRY(check_offsets("offsets", a->offsets, a->B, a->n));
-  if (a->dtype == SRP_F64)
-    place<double>(*a);
-  else
-    place<float>(*a);
-  return SRP_OK;
+  const int64_t bytes = srp_dtype_size(a->dtype);
+  return each_row(*a, 2 * bytes, a->dtype == SRP_F64 ? place<double> : place<float>);
 }
 
 }  // namespace srp::cpu

@@ -378,7 +378,7 @@ struct FloatKernels {
   OneGroupKernels<F> one_group;
   ColumnKernels<F> columns;
   LogSum (*differences)(const F* log_probs, const F* old_log_probs, const uint8_t* mask, int64_t begin, int64_t end);
-  void (*spread)(F* out, const uint8_t* mask, int64_t begin, int64_t end, double value);
+  void (*spread)(F* out, const uint8_t* mask, int64_t begin, int64_t end, double value, bool past_cache);
   ReduceKernels<F> reduce;
   void (*modulate)(const SpanMap<F>&, int64_t begin, int64_t end);
   Listed (*list)(const F* values, const uint8_t* mask, int64_t begin, int64_t end, F low, F high, uint8_t* flags);

@@ -100,7 +100,9 @@ void gradients_of(const Kernels* level, const LossArgs& a, int64_t b, const Loss
     return;
   }
   if (!goes_through(a.form)) return;
-  if (!a.reference_log_probs) return level->floats.of<F>().spread(grad, a.mask, range.begin, range.end, through + 0.0);
+  if (!a.reference_log_probs)
+    return level->floats.of<F>().spread(grad, a.mask, range.begin, range.end, through + 0.0,
+                                        leaves_cache(a.n * int64_t{sizeof(F)}));
   LossRow<F> row = loss_row_of<F>(a, b, p);
   row.form = form;
   row.tokens.grad = grad;

@@ -36,18 +36,26 @@ static LogSum sum_differences(const F* log_probs, const F* old_log_probs, const 
   return row;
 }
 
-template <class F>
-static void spread(F* out, const uint8_t* mask, int64_t begin, int64_t end, double value) {
+template <bool kPastCache, class F>
+SRP_INLINE void spread_to(F* out, const uint8_t* mask, int64_t begin, int64_t end, double value) {
   const F one = static_cast<F>(value);
+  const F64 wide = splat(static_cast<double>(one));
   int64_t i = begin;
-  if (mask) {
-    const F64 wide = splat(static_cast<double>(one));
-    for (; i + kLanes <= end; i += kLanes) {
-      const I64 low = load_mask(mask + i), high = load_mask(mask + i + kHalf);
-      put_wide<false>(out + i, low ? wide : F64{}, high ? wide : F64{});
-    }
+  for (; i + kLanes <= end; i += kLanes) {
+    const I64 low = kept_lanes(mask, i), high = kept_lanes(mask, i + kHalf);
+    put_wide<kPastCache>(out + i, low ? wide : F64{}, high ? wide : F64{});
   }
   for (; i < end; ++i) out[i] = !mask || mask[i] ? one : F(0);
+}
+
+template <class F>
+static void spread(F* out, const uint8_t* mask, int64_t begin, int64_t end, double value, bool past_cache) {
+  if (kStreams && past_cache && on_sixteen(out + begin)) {
+    spread_to<true>(out, mask, begin, end, value);
+    finish_streams();
+  } else {
+    spread_to<false>(out, mask, begin, end, value);
+  }
 }
 
 }  // namespace srp::cpu::SRP_LEVEL
