@@ -41,7 +41,9 @@ const LINK = [
 
 /** The loops over long rows are those of the level; all else decides what they get, and is better small. */
 const isLevel = (source) => source.includes("/level_");
-const flagsOf = (source) => [isLevel(source) ? "-O3" : "-Os", ...COMPILE];
+/** What is done once a call or a row. */
+const isRare = (source) => /\/(binding|wasm)\/|\/(linear|loss)[a-z_]*\.cpp$/.test(source);
+const flagsOf = (source) => [isLevel(source) ? "-O3" : isRare(source) ? "-Oz" : "-Os", ...COMPILE];
 
 /** A level, whose code is in its headers, takes as long as so many bytes of the other files. */
 const LEVEL_BYTES = 100_000;
