@@ -42,7 +42,7 @@ const LINK = [
 /** The loops over long rows are those of the level; all else decides what they get, and is better small. */
 const isLevel = (source) => source.includes("/level_");
 /** What is done once a call or a row. */
-const isRare = (source) => /\/(binding|wasm)\/|\/(linear|loss)[a-z_]*\.cpp$/.test(source);
+const isRare = (source) => /\/(binding|wasm)\/|\/(linear|loss|logprob|correction|ratio)[a-z_]*\.cpp$/.test(source);
 const flagsOf = (source) => [isLevel(source) ? "-O3" : isRare(source) ? "-Oz" : "-Os", ...COMPILE];
 
 /** A level, whose code is in its headers, takes as long as so many bytes of the other files. */

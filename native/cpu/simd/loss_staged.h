@@ -3,16 +3,9 @@
 // of that form alone.
 namespace srp::cpu::SRP_LEVEL {
 
-// The code is as long as that of plain rows, and the module of WebAssembly has to be small.
-#if defined(SRP_LEVEL_SIMD128)
-constexpr bool kStages = false;
-#else
-constexpr bool kStages = true;
-#endif
-
 template <class F>
 SRP_INLINE bool is_staged(const LossTokens<F>& row) {
-  return kStages && !row.bounds && (row.reference ? !row.kl.times_ratio : !row.kl_values);
+  return !row.bounds && (row.reference ? !row.kl.times_ratio : !row.kl_values);
 }
 
 // How far from 0 log ratios may lie: the forms know what they clamp, but for the clipped one, which is plain_loss() here.

@@ -186,7 +186,7 @@ static void loss_tokens(const LossTokens<F>& row, int64_t begin, int64_t end) {
   } else if (is_kl_alone(row)) {
     kl_tokens(row, begin, end, &all);
   } else if (is_staged(row)) {
-    if constexpr (kStages) staged_tokens(row, begin, end, &all);
+    staged_tokens(row, begin, end, &all);
   } else {
     const int64_t rest = end - (end - begin) % kLanes;
     for (int64_t i = begin; i < rest; i += kLossTile)
