@@ -18,6 +18,7 @@ import { selectCases } from "./select";
 import { smallCallCases } from "./small-calls";
 import { startCases } from "./start";
 import { tailCases } from "./tail-sums";
+import { tokenLossFormCases } from "./token-loss-forms";
 import { tokenLossCases } from "./token-losses";
 
 export function allCases(): Case[] {
@@ -43,6 +44,7 @@ export function allCases(): Case[] {
     empgCase(),
     ...linearCases(),
     ...tokenLossCases(),
+    ...tokenLossFormCases(),
     ...divergenceCases(),
   ];
 }

@@ -15,7 +15,7 @@ import { poison } from "./poison";
 import { CLIP as ROW_CLIP } from "./ratio";
 import { TOKEN_ROWS, tokenBatch } from "./tokens";
 
-const CLIP = { clipLow: 0.01, clipHigh: 0.012 } as const;
+export const CLIP = { clipLow: 0.01, clipHigh: 0.012 } as const;
 const BOUNDS = { low: 0.99, high: 1.01 } as const;
 const KL = 0.05;
 
@@ -31,7 +31,7 @@ interface Tokens {
   readonly advantages: Float32Array;
 }
 
-function tokensOf(rows: number, steps: number): Tokens {
+export function tokensOf(rows: number, steps: number): Tokens {
   const { values, others, mask } = tokenBatch(rows, steps);
   const negated = (x: Float32Array): Float32Array => x.map((value) => -value);
   return {
@@ -69,7 +69,7 @@ function largestOf(values: Float64Array): number {
   return values.reduce((most, x) => Math.max(most, Math.abs(x)), 0);
 }
 
-function gradientBudget(values: Float64Array): Budget {
+export function gradientBudget(values: Float64Array): Budget {
   const largest = largestOf(values);
   return { says: "2e-6 of the largest", allowed: () => 2e-6 * largest };
 }
