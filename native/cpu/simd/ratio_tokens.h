@@ -29,13 +29,6 @@ SRP_INLINE F64 log_ratio(const F* log_probs, const F* old_log_probs, Mask kept, 
   return kMasked ? pick(kept, d, F64{}) : d;
 }
 
-// Joining the narrowed halves would take longer than a second store.
-template <class F>
-SRP_INLINE void put_two(F* out, int64_t i, F64 low, F64 high) {
-  if (!out) return;
-  store_wide(out + i, low);
-  store_wide(out + i + kHalf, high);
-}
 template <class F>
 SRP_INLINE void put_halves(F* out, int64_t i, F64 low, F64 high, bool past_cache) {
   if (!past_cache) return put_two(out, i, low, high);

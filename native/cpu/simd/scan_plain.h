@@ -71,8 +71,8 @@ SRP_INLINE void scan_plain_registers(const ScanRows<F>& row, const ScanConstants
   if (*returns) *returns -= kTokens;
 #pragma GCC unroll 2
   for (int k = kRegisters - 1; k >= 0; --k) {
-    if (kValues && *advantages) put_wide<false>(*advantages + k * kLanes, a[2 * k], a[2 * k + 1]);
-    if (*returns) put_wide<false>(*returns + k * kLanes, r[2 * k], r[2 * k + 1]);
+    if constexpr (kValues) put_two(*advantages, k * kLanes, a[2 * k], a[2 * k + 1]);
+    put_two(*returns, k * kLanes, r[2 * k], r[2 * k + 1]);
     if constexpr (kValues) leave_some(&leaving[0]);
     leave_some(&leaving[1]);
   }

@@ -32,6 +32,14 @@ SRP_INLINE void store_last(F* p, F64 x, int64_t count) {
   store_lanes(p, x, last_lanes(count));
 }
 
+// Two halves, in two stores: joining what is narrowed would take longer.
+template <class F>
+SRP_INLINE void put_two(F* out, int64_t i, F64 low, F64 high) {
+  if (!out) return;
+  store_wide(out + i, low);
+  store_wide(out + i + kHalf, high);
+}
+
 // kLanes elements in two halves; past the cache p lies on a multiple of 16.
 template <bool kPastCache>
 SRP_INLINE void put_wide(double* p, F64 low, F64 high) {
