@@ -30,7 +30,7 @@ export const LIMITS: Readonly<Record<string, string>> = {
   "discounted returns, any rows × steps": SCAN,
   "discounted returns, rows of 100 to 128": `${SCAN}. Rows that end inside of a line of the cache are written in parts`,
   "group normalisation, groups of 8":
-    "three quotients and a root in float64 for each register of groups, items turned over in registers, and made of float32 and back twice; and JavaScript looks at every offset, a tenth of the time",
+    "three quotients and a root in float64 for each register of groups, items turned over in registers, and made of float32 and back twice",
   "group normalisation, groups of 64": "as of 8, with fewer quotients an item",
   "token loss with gradient": TOKENS,
   divergence: "two exponentials in float64 an id, against 8 bytes",
