@@ -274,11 +274,12 @@ void broadcast(const srp_group_broadcast_args& a, int64_t first, int64_t last) {
   const F* const factors = static_cast<const F*>(a.row_factors);
   F* const tokens = static_cast<F*>(a.tokens);
   const Kernels* const level = kernels();
-  const bool past_cache = leaves_cache(a.n * int64_t{sizeof(F)});
+  const int64_t bytes = sizeof(F);
   for (int64_t b = first; b < last; ++b) {
     const Range range = row_range(a.offsets, a.T, a.n, b);
     const double value = load(row, b) * (factors ? load(factors, b) : 1);
     if (level) {
+      const bool past_cache = rows_leave_cache(a.n * bytes, (range.end - range.begin) * bytes);
       level->floats.of<F>().spread(tokens, a.mask, range.begin, range.end, value, past_cache);
       continue;
     }

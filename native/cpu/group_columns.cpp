@@ -68,9 +68,8 @@ class GroupColumns {
   }
 
   void add(const Cut& cut, int64_t ahead, ColumnTile* tile) const {
-    const F *const values = static_cast<const F*>(a_.values) + cut.begin, *const weights =
-                                                                              static_cast<const F*>(a_.weights) +
-                                                                              cut.begin;
+    const F* const values = static_cast<const F*>(a_.values) + cut.begin;
+    const F* const weights = static_cast<const F*>(a_.weights) + cut.begin;
     // Most rows end in padding.
     const int64_t count = kept_length(cut.mask, {0, cut.count, true});
     int64_t t = level_ ? level_->add(values, weights, cut.mask, ahead, count, tile) : 0;

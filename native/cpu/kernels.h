@@ -358,7 +358,8 @@ struct ColumnTile {
   alignas(64) double baseline[kTileColumns];
 };
 
-// Of the first `count` columns of a tile, or some of them: how many is returned.
+// Of the first `count` columns of a tile, or some of them: how many is returned. `ahead`: from this row to the next one, which is brought
+// nearer.
 template <class F>
 struct ColumnKernels {
   int64_t (*add)(const F* values, const F* weights, const uint8_t* mask, int64_t ahead, int64_t count, ColumnTile*);

@@ -100,9 +100,11 @@ void gradients_of(const Kernels* level, const LossArgs& a, int64_t b, const Loss
     return;
   }
   if (!goes_through(a.form)) return;
-  if (!a.reference_log_probs)
-    return level->floats.of<F>().spread(grad, a.mask, range.begin, range.end, through + 0.0,
-                                        leaves_cache(a.n * int64_t{sizeof(F)}));
+  if (!a.reference_log_probs) {
+    const int64_t bytes = sizeof(F);
+    const bool past_cache = rows_leave_cache(a.n * bytes, (range.end - range.begin) * bytes);
+    return level->floats.of<F>().spread(grad, a.mask, range.begin, range.end, through + 0.0, past_cache);
+  }
   LossRow<F> row = loss_row_of<F>(a, b, p);
   row.form = form;
   row.tokens.grad = grad;

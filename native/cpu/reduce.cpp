@@ -64,8 +64,9 @@ RowMap<F> mapped_row(const Args& a) {
 }
 
 template <class F, class Args>
-bool past_cache(const Args& a, const void* out) {
-  return out != a.values && leaves_cache(a.n * int64_t{sizeof(F)});
+bool past_cache(const Args& a, const void* out, Range row) {
+  const int64_t bytes = sizeof(F);
+  return out != a.values && rows_leave_cache(a.n * bytes, (row.end - row.begin) * bytes);
 }
 
 template <class F>
@@ -88,7 +89,7 @@ void whiten(const srp_reduce_whiten_args& a, int64_t first, int64_t last) {
     else
       row.divisor = whitening.divisor();
     const Range at = row_range(a.offsets, a.T, a.n, b);
-    level->floats.of<F>().reduce.map(row, at.begin, at.end, past_cache<F>(a, row.out));
+    level->floats.of<F>().reduce.map(row, at.begin, at.end, past_cache<F>(a, row.out, at));
   }
 }
 
@@ -106,7 +107,7 @@ void affine(const srp_reduce_affine_args& a, int64_t first, int64_t last) {
     row.scale = scale;
     row.divisor = divisor;
     const Range at = row_range(a.offsets, a.T, a.n, b);
-    level->floats.of<F>().reduce.map(row, at.begin, at.end, past_cache<F>(a, row.out));
+    level->floats.of<F>().reduce.map(row, at.begin, at.end, past_cache<F>(a, row.out, at));
   }
 }
 
@@ -125,7 +126,7 @@ void clamp(const srp_reduce_clamp_args& a, int64_t first, int64_t last) {
   for (int64_t b = first; b < last; ++b) {
     const Range row = row_range(a.offsets, a.T, a.n, b);
     const ClampCounts counts =
-        level ? level->floats.of<F>().reduce.clamp(clamped, row.begin, row.end, past_cache<F>(a, a.clamped))
+        level ? level->floats.of<F>().reduce.clamp(clamped, row.begin, row.end, past_cache<F>(a, a.clamped, row))
               : clamp_slowly<F>(a, row);
     if (!a.counts) continue;
     a.counts[b * SRP_CLAMPED_COUNTS + SRP_CLAMPED_KEPT] = counts.kept;

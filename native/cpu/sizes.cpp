@@ -11,7 +11,7 @@ namespace srp::cpu {
 namespace {
 
 // Neither a multiple of a register's bytes nor of its tokens: pieces begin at odd places.
-constexpr Sizes kTiny = {64, 200, 64, true, 20, 24};
+constexpr Sizes kTiny = {64, 200, 64, true, 20, 24, 0};
 
 int64_t last_level_bytes() {
 #if defined(_SC_LEVEL3_CACHE_SIZE)
@@ -34,7 +34,7 @@ Sizes choose() {
   if (wanted && strcmp(wanted, "tiny") == 0) return kTiny;
   constexpr int64_t kShare = int64_t{8} << 20;
   const int64_t half = last_level_bytes() / 2;
-  return {int64_t{1} << 20, int64_t{1} << 18, half < kShare ? half : kShare, !is_amd(), 4096, int64_t{1} << 16};
+  return {int64_t{1} << 20, int64_t{1} << 18, half < kShare ? half : kShare, !is_amd(), 4096, int64_t{1} << 16, 8192};
 }
 
 }  // namespace

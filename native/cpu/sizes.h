@@ -24,6 +24,8 @@ struct Sizes {
   int64_t piece_tokens;
   // Values in a piece of a long row that is searched by several threads.
   int64_t piece_values;
+  // What a row has to have at least to be written past the cache: its end waits for such stores, as long as it takes to read this much.
+  int64_t streamed_bytes;
 };
 
 const Sizes& sizes();
@@ -31,6 +33,11 @@ const Sizes& sizes();
 // Whether an output of this many bytes, which lies elsewhere than its inputs, is written past the cache: writing through it
 // would first read the lines that are to be overwritten, and evict what the caller still needs.
 inline bool leaves_cache(int64_t bytes) { return bytes > sizes().cached_bytes; }
+
+// The same where an output is written row by row, of which one has so many bytes.
+inline bool rows_leave_cache(int64_t bytes, int64_t row_bytes) {
+  return leaves_cache(bytes) && row_bytes >= sizes().streamed_bytes;
+}
 
 // The same for kernels that fill lines of several outputs by turns.
 inline bool leaves_cache_by_turns(int64_t bytes) { return sizes().streams_by_turns && leaves_cache(bytes); }

@@ -3,7 +3,7 @@
 namespace srp::cpu::SRP_LEVEL {
 
 template <bool kMasked>
-SRP_INLINE Mask kept_lanes(const uint8_t* mask, int64_t t) {
+SRP_INLINE Mask kept_columns(const uint8_t* mask, int64_t t) {
   return kMasked ? mask_of(mask + t) : Mask{};
 }
 
@@ -14,7 +14,7 @@ SRP_INLINE void add_row(const F* values, const F* weights, const uint8_t* mask, 
   for (int64_t t = 0; t < count; t += kHalf) {
     prefetch(values + t + ahead);
     prefetch(weights + t + ahead);
-    const Mask kept = kept_lanes<kMasked>(mask, t);
+    const Mask kept = kept_columns<kMasked>(mask, t);
     const F64 x = load_wide(values + t), w = load_wide(weights + t), state = load(tile->state + t);
     F64 first = pick(equal(state, F64{}), x, load(tile->first + t));
     F64 product = w * x, weight = w, next = pick(unequal(x, first), two, larger(state, one));
@@ -59,7 +59,7 @@ SRP_INLINE void write_row(const F* values, const uint8_t* mask, const double* ba
   for (int64_t t = 0; t < count; t += kHalf) {
     if (baselines) prefetch(baselines + t + ahead);
     if (centred) prefetch(centred + t + ahead);
-    const Mask kept = kept_lanes<kMasked>(mask, t);
+    const Mask kept = kept_columns<kMasked>(mask, t);
     const F64 level = load(baseline + t);
     if (baselines) store_wide(baselines + t, kMasked ? pick(kept, level, F64{}) : level);
     if (!centred) continue;
