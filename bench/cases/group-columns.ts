@@ -9,6 +9,9 @@ import { TOKEN_ROWS, type TokenBatch, tokenBatch } from "./tokens";
 const GROUP = 8;
 const ONCE: Budget = { says: "1e-6·|x| + 1e-9", allowed: (want) => 1e-6 * Math.abs(want) + 1e-9 };
 
+// A difference of numbers up to 2, rounded once to float32.
+const CENTRED: Budget = { says: "1e-6·|x| + 1e-12", allowed: (want) => 1e-6 * Math.abs(want) + 1e-12 };
+
 /** Weighted means over the rows of each group, at every kept token. */
 function baselinesOf({ rows, steps, values, others, mask }: TokenBatch): Float64Array {
   const out = new Float64Array(values.length);
@@ -31,6 +34,7 @@ function columnsSubject(rows: number, steps: number): Subject {
   const scratch = [new Float32Array(n), new Float32Array(n)] as const;
   let found: Float64Array | undefined;
   const wanted = (): Float64Array => (found ??= baselinesOf(batch));
+  const centred = (): Float64Array => wanted().map((baseline, i) => (mask[i] === 0 ? 0 : values[i]! - baseline));
   return {
     ours: (lib) => {
       const out = { baselines: new Float32Array(n), centred: new Float32Array(n) };
@@ -39,7 +43,10 @@ function columnsSubject(rows: number, steps: number): Subject {
         name: "groupColumns",
         prepare: () => poison(out.baselines, out.centred),
         run: () => void lib.groupColumns(values, weights, options),
-        check: () => ({ baselines: errorOf(out.baselines, { values: wanted(), budget: ONCE }) }),
+        check: () => ({
+          baselines: errorOf(out.baselines, { values: wanted(), budget: ONCE }),
+          centred: errorOf(out.centred, { values: centred(), budget: CENTRED }),
+        }),
       };
     },
     roof: {

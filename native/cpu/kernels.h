@@ -9,6 +9,7 @@
 
 #include <type_traits>
 
+#include "column_tile.h"
 #include "shared/divergence.h"
 #include "shared/linear.h"
 #include "shared/logprob.h"
@@ -347,26 +348,6 @@ struct TokenKernels {
   // The first position in [from, to) that holds one of `count` values, 1 ... kMostFound; `to` where none does. kStrange
   // where one of the tokens seen on the way is no int32.
   int64_t (*find)(const Id* ids, int64_t from, int64_t to, const int32_t* values, int64_t count);
-};
-
-// What the rows of a group have in some columns (shared/group.h).
-constexpr int64_t kTileColumns = 512;
-struct ColumnTile {
-  alignas(64) double sum[kTileColumns], weight[kTileColumns];
-  alignas(64) double first[kTileColumns];  // the first number
-  alignas(64) double state[kTileColumns];  // 0: none yet, 1: all are the first one, 2: not
-  alignas(64) double baseline[kTileColumns];
-};
-
-// Of the first `count` columns of a tile, or some of them: how many is returned. `ahead`: from this row to the next one, which is brought
-// nearer.
-template <class F>
-struct ColumnKernels {
-  int64_t (*add)(const F* values, const F* weights, const uint8_t* mask, int64_t ahead, int64_t count, ColumnTile*);
-  int64_t (*settle)(ColumnTile*, double epsilon, int64_t count);  // the baselines
-  // baselines or centred: or NULL
-  int64_t (*write)(const F* values, const uint8_t* mask, const double* baseline, int64_t ahead, int64_t count,
-                   F* baselines, F* centred);
 };
 
 // Kernels that exist for float32 and float64.

@@ -28,14 +28,17 @@ SRP_INLINE void put_term(const LossTerm<Lanes>& t, F64 slope, int64_t k, FormTil
 }
 
 template <class F>
+SRP_INLINE F64 kept_advantages(const LossTokens<F>& row, Mask kept, int64_t i) {
+  return row.advantage ? pick(kept, load_wide(row.advantage + i), F64{}) : splat(row.row_advantage);
+}
+
+template <class F>
 static __attribute__((noinline)) void clip_tile(const LossTokens<F>& given, int64_t i, int64_t count,
                                                 const double* ratio, FormTile* tile) {
   const LossTokens<F> row = given;  // what no store can reach stays in registers
   for (int64_t k = 0; k < count; k += kHalf) {
     const Mask kept = row.mask ? mask_of(row.mask + i + k) : !Mask{};
-    const F64 advantage =
-        row.advantage ? pick(kept, load_wide(row.advantage + i + k), F64{}) : splat(row.row_advantage);
-    const LossTerm<Lanes> t = plain_loss(load(ratio + k), advantage, row.parameters);
+    const LossTerm<Lanes> t = plain_loss(load(ratio + k), kept_advantages(row, kept, i + k), row.parameters);
     put_term(t, t.slope.x, k, tile);
   }
 }
@@ -108,9 +111,7 @@ SRP_INLINE void staged_bands(const LossTokens<F>& row, int64_t i, int64_t count,
                              FigureLanes* figures) {
   for (int64_t k = 0; k < count; k += kHalf) {
     const Mask kept = row.mask ? mask_of(row.mask + i + k) : !Mask{};
-    const F64 advantage =
-        row.advantage ? pick(kept, load_wide(row.advantage + i + k), F64{}) : splat(row.row_advantage);
-    add_band(figures, ratio_band(load(ratio + k), row.parameters), kept, advantage);
+    add_band(figures, ratio_band(load(ratio + k), row.parameters), kept, kept_advantages(row, kept, i + k));
   }
 }
 
